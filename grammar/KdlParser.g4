@@ -39,7 +39,9 @@ param : name COLON direction? type placement? ;
 
 direction : IN | OUT | INOUT | PUSH | POP ;
 
-placement : ON name ;
+placement : ON name (BY LPAREN distributed (COMMA distributed)* RPAREN)? ;
+
+distributed : expr (COLON expr)? ;
 
 whereClause : WHERE expr (COMMA expr)* ;
 

@@ -17,9 +17,9 @@ samples="$build python3 python3-numpy"
 # the format check. clang is the second compiler for generated C++; its runtime contains the sanitizers and
 # the fuzzer. Other packages are for aarch64 code and its emulator, for OpenCL on the processor, for pip
 # packages that Debian does not have (tests/ptxas.py), for the metadata of the installed package (pkgconf), and
-# for the types of the Python package (mypy).
+# for the types of the Python package (mypy). Programs with several ranks run with both MPI libraries of Debian.
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
-       ocl-icd-libopencl1 pkgconf python3-venv mypy"
+       ocl-icd-libopencl1 pkgconf python3-venv mypy openmpi-bin libopenmpi-dev mpich libmpich-dev"
 # The libraries that the benchmarks compare with; OpenMP is for twins on several threads (tests/bench/twins).
 bench="$samples libdnnl-dev libopenblas-dev libomp-dev"
 

@@ -24,6 +24,7 @@ struct AllocRequest {
   Name device;
   Scalar scalar = Scalar::F32;
   std::vector<int64_t> sizes;
+  bool is_distributed = false;  ///< whether each rank of the device gets a memory of its own
 };
 
 struct TransferRequest {
@@ -95,6 +96,37 @@ struct ExpectRequest {
   std::vector<EventId> after;
 };
 
+/// The ranks of a device, and those that belong to this process: first .. end - 1.
+struct RankCounts {
+  int64_t count = 1;
+  int64_t first = 0;
+  int64_t end = 1;
+};
+
+/// The indices first .. end - 1 of a dimension.
+struct IndexPart {
+  int64_t first = 0;
+  int64_t end = 0;
+};
+
+/// Requests elements of a distributed tensor for a rank: those with these indices in one dimension.
+struct FetchRequest {
+  TensorId tensor;
+  size_t dimension = 0;
+  int64_t rank = 0;
+  IndexPart needed;
+  Name device;
+  Name cause;
+  std::vector<EventId> after;
+};
+
+struct RewrittenRequest {
+  TensorId tensor;
+  size_t dimension = 0;
+  Name device;
+  std::vector<EventId> after;
+};
+
 /// Executes the effects of a program. The machine that runs the program makes one request after another. An
 /// operation may continue after its call returns; its event tells when the operation has ended. The message
 /// of a Failure is meant for the user.
@@ -132,6 +164,18 @@ class ProgramHost {
   virtual Status Expect(const ExpectRequest& request);
   /// Returns the number of cores that the device can run at once.
   virtual Result<int64_t> Cores(Name device) = 0;
+  /// The next requests concern the ranks of a device. A host that does not distribute anything has one rank, which owns
+  /// everything.
+  virtual RankCounts Ranks(Name) const { return {}; }
+  /// Returns the indices that a rank owns in a distributed dimension of this size.
+  virtual IndexPart Owned(Name, int64_t size, int64_t) const { return {0, size}; }
+  /// Returns the memory of one of this process's ranks. It belongs to the tensor and must not be freed.
+  virtual TensorId RankMemory(TensorId tensor, int64_t) const { return tensor; }
+  /// Starts to send the elements that the rank neither owns nor has received since they were written.
+  virtual Status Fetch(const FetchRequest&) { return {}; }
+  virtual Status FinishFetches(Name) { return {}; }
+  /// States that the ranks have written what they own.
+  virtual Status Rewritten(const RewrittenRequest&) { return {}; }
   /// Returns an event that occurs when everything submitted to the queue so far has ended.
   virtual Result<EventId> Mark(Name device, int64_t queue) = 0;
   /// Returns a new workspace, which is empty.

@@ -95,6 +95,11 @@ struct Device {
   std::string spec;
   /// Whether it comes from the command line instead of a declaration in the source.
   bool is_given = false;
+  /// Whether several processes may share the work on the device. Each of them has a rank, and runs on a device with this
+  /// spec.
+  bool has_ranks = false;
+  /// The number of ranks that this process has, if the command line states it; otherwise 0.
+  int64_t rank_count = 0;
 };
 
 /// The names, types and instructions that all modules of one compilation share.

@@ -264,7 +264,8 @@ class Ordering {
   static void AddUsers(const Value* tensor, std::vector<const Op*>& users) {
     for (const ir::Use& use : tensor->uses()) {
       users.push_back(use.user);
-      bool shows_it = use.user->kind() == OpKind::Slice || use.user->kind() == OpKind::View;
+      bool shows_it = use.user->kind() == OpKind::Slice || use.user->kind() == OpKind::View ||
+                      use.user->kind() == OpKind::RankMemory;
       if (shows_it) AddUsers(use.user->result(), users);
     }
   }

@@ -15,6 +15,7 @@ inline constexpr Fact kSizesLimited{"sizes-limited"};
 inline constexpr Fact kBoundsChecked{"bounds-checked"};
 inline constexpr Fact kPipesChecked{"pipes-checked"};
 inline constexpr Fact kDevicesResolved{"devices-resolved"};
+inline constexpr Fact kLaunchesDistributed{"launches-distributed"};
 inline constexpr Fact kDevicesAssigned{"devices-assigned"};
 inline constexpr Fact kTransfersInserted{"transfers-inserted"};
 inline constexpr Fact kLaunchesOrdered{"launches-ordered"};
@@ -100,6 +101,15 @@ KDL_MODULE_PASS(FuseLaunches, .name = "fuse-launches",
                     {&kReductionOrderFixed, "sums must keep the order of the kernels"},
                     {&kDevicesResolved, "only launches on one device and queue can be fused"}});
 
+KDL_MODULE_PASS(DistributeLaunches, .name = "distribute-launches",
+                .summary =
+                    "makes each rank of a device run the blocks that write what it owns, and sends "
+                    "it the elements that these blocks read",
+                .needs = {{&kBoundsChecked, "the accesses must be those of the checked kernel"},
+                          {&kDevicesResolved,
+                           "tensors are distributed over the ranks of a device"}},
+                .gives = {&kLaunchesDistributed});
+
 KDL_PROGRAM_PASS(
     AssignDevices, .name = "assign-devices",
     .summary = "assigns to every tensor of a program the device where its lifetime begins",
@@ -118,6 +128,7 @@ KDL_PROGRAM_PASS(OrderLaunches, .name = "order-launches",
                      "orders launches by the tensors that they read and write; frees local tensors "
                      "after their last use",
                  .needs = {{&kDevicesResolved, "a queue orders its own operations"},
+                           {&kLaunchesDistributed, "fetches must be ordered like launches"},
                            {&kTransfersInserted, "transfers must be ordered like launches"}},
                  .gives = {&kLaunchesOrdered});
 

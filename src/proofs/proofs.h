@@ -26,6 +26,7 @@ namespace kdl::proofs {
 //   read, and when the kernel has ended?
 //   may cores differ in what they do?         Varying     the values and ops in which they may
 //   may a sum overflow 64 bits?               Wraps       how far numbers are from 0
+//   which indices may a launch read?          FindNeededParts   bounds of the indices, in sizes and parameters
 //   is a value known, are two values equal?   ConstantBits, TableValues, ValueNumbers
 //
 // The answer `true` is a proof for all launches that are not refused, regardless of the data. Code without a
@@ -200,5 +201,53 @@ class Written {
   struct Asked;
   std::unique_ptr<Asked> asked_;
 };
+
+// Which indices of one dimension of a tensor may a launch read? The answer is a formula in the sizes and integer
+// parameters of the launch. If parameters of the kernel bound its `spmd for`, it is a formula in these bounds:
+//
+//   spmd (%i: blk<i> in %first .. %end) { … load %x[%i - 1, %j] … load %x[%i + 1, %j] … }
+//
+// reads the rows from max(0, first - 1) to min(M - 1, end) of x.
+
+/// A sum of multiples of sizes and of i64 parameters of the kernel.
+struct LaunchSum {
+  std::vector<std::pair<Name, int64_t>> sizes;
+  std::vector<std::pair<const ir::Value*, int64_t>> params;
+  int64_t constant = 0;
+};
+
+/// The number sum / divisor. A lower bound is rounded up and an upper bound down. The divisor is at least 1.
+struct LaunchBound {
+  LaunchSum sum;
+  int64_t divisor = 1;
+};
+
+/// Indices that are at least each of `least` and at most each of `most`, if all sums in `conditions` are at least 0;
+/// otherwise none. Indices outside of the tensor are not excluded.
+struct NeededPart {
+  std::vector<LaunchBound> least;
+  std::vector<LaunchBound> most;
+  std::vector<LaunchSum> conditions;
+};
+
+struct NeededParts {
+  /// Together, the parts contain all indices that the launch may read, and perhaps others.
+  std::vector<NeededPart> parts;
+  /// An access for which there is no formula, for example because its index is loaded from memory; null if there is
+  /// none.
+  const ir::Op* unknown = nullptr;
+};
+
+/// The two parameters of a kernel, the first of which is less than the second.
+struct KernelPart {
+  const ir::Value* first = nullptr;
+  const ir::Value* end = nullptr;
+};
+
+/// Returns the indices of dimension `dim` that a launch of the kernel may read from `tensor`, which is a parameter. If
+/// `part` is given, only launches with 0 <= first < end are considered.
+NeededParts FindNeededParts(const ir::Function& kernel, ir::TypeTable& types,
+                            const ir::Value* tensor, size_t dim,
+                            const std::optional<KernelPart>& part);
 
 }  // namespace kdl::proofs

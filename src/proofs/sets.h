@@ -75,6 +75,24 @@ class Affine {
   const SetContext* context_ = nullptr;
 };
 
+/// constant + the sum of coefficient * variable.
+struct LinearSum {
+  std::map<std::string, int64_t> terms;
+  int64_t constant = 0;
+};
+
+/// The constraints of one piece of a set, as bounds of a variable: it is at least each of `least` (rounded up) and at
+/// most each of `most` (rounded down), where all sums in `conditions` are at least 0.
+struct PieceBounds {
+  struct Bound {
+    LinearSum sum;
+    int64_t divisor = 1;
+  };
+  std::vector<Bound> least;
+  std::vector<Bound> most;
+  std::vector<LinearSum> conditions;
+};
+
 /// The value of each variable of a point.
 using Point = std::map<std::string, int64_t>;
 
@@ -124,6 +142,9 @@ class PointSet {
   /// in `without`.
   std::vector<Affine> UpperBounds(const std::string& variable,
                                   const std::vector<std::string>& without) const;
+  /// Returns the bounds of a variable in each piece. The bounds may be wider than the piece, where it contains only every
+  /// n-th number. Returns nothing if a number in them has more than 32 bits.
+  std::optional<std::vector<PieceBounds>> BoundsOf(const std::string& variable) const;
   /// Returns the lexicographically least point. The variables in `order` are compared first, then the others.
   /// Returns nothing if there is no point or none is known.
   std::optional<Point> Least(const std::vector<std::string>& order) const;

@@ -57,7 +57,7 @@ struct Param : Node {
   Ident name;
   Direction direction = Direction::In;
   const TypeRef* type = nullptr;
-  Ident on;  ///< the name of a device; may be empty
+  Placement on;  ///< may be empty
 };
 enum class FunctionKind : uint8_t { Fn, Kernel, Program };
 struct TestItem;

@@ -95,6 +95,16 @@ struct Attribute : Node {
   std::vector<Arg> args;
 };
 
+/// An entry of `by (M: 64, _)`: the size of a dimension, or `_` for a dimension that is not distributed.
+struct DistributedDim : Node {
+  const Expr* size = nullptr;
+  const Expr* block = nullptr;  ///< may be null
+};
+/// The name of a device after `on`, and the distribution over its ranks: `on grid by (M, _)`.
+struct Placement : Ident {
+  std::vector<DistributedDim> by;  ///< empty if there is no `by`
+};
+
 /// A type: `f32`, `T.acc`, `T[M, K]`, or a tuple such as `(f32, i64)`, which has elements but no name.
 struct TypeRef : Node {
   TypeName name;

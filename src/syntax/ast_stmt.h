@@ -33,7 +33,7 @@ struct LetStmt : StmtOf<StmtKind::Let> {
   bool is_var = false;
   Ident name;
   const TypeRef* type = nullptr;  ///< may be null
-  Ident on;                       ///< the name of a device; may be empty
+  Placement on;                   ///< may be empty
   const Expr* value = nullptr;    ///< may be null
 };
 enum class AssignMode : uint8_t { Plain, Atomic, Reduce };

@@ -329,6 +329,20 @@ std::vector<const Expr*> BuildExprs(Builder& builder, const std::vector<P::ExprC
   return out;
 }
 
+Placement BuildPlacement(Builder& builder, P::PlacementContext* node) {
+  Placement placement;
+  if (node == nullptr) return placement;
+  static_cast<Ident&>(placement) = BuildIdent(builder, node->name());
+  for (P::DistributedContext* entry : node->distributed()) {
+    DistributedDim dim;
+    dim.span = builder.NodeSpan(entry);
+    dim.size = BuildExpr(builder, entry->expr(0));
+    if (entry->COLON() != nullptr) dim.block = BuildExpr(builder, entry->expr(1));
+    placement.by.push_back(dim);
+  }
+  return placement;
+}
+
 std::vector<Arg> BuildArgs(Builder& builder, P::CallArgsContext* args, std::string_view what) {
   std::vector<Arg> out;
   if (args == nullptr) return out;

@@ -12,6 +12,8 @@ const Expr* BuildArith(Builder& builder, P::ArithContext* arith);
 /// statement.
 const Expr* BuildPlace(Builder& builder, P::PrimaryContext* primary,
                        const std::vector<P::SuffixContext*>& suffixes);
+/// Returns an empty placement if the context is null.
+Placement BuildPlacement(Builder& builder, P::PlacementContext* node);
 std::vector<const Expr*> BuildExprs(Builder& builder, const std::vector<P::ExprContext*>& exprs);
 /// Builds the arguments of a call. `what` names the construct in the error message for an `over` among
 /// the arguments.

@@ -106,7 +106,7 @@ Param BuildParam(Builder& builder, P::ParamContext* node, FunctionKind kind) {
     }
   }
   param.type = BuildType(builder, node->type());
-  if (node->placement() != nullptr) param.on = BuildIdent(builder, node->placement()->name());
+  param.on = BuildPlacement(builder, node->placement());
   return param;
 }
 

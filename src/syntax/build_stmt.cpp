@@ -154,7 +154,7 @@ Stmt* BuildLet(Builder& builder, Span span, P::LetStmtContext* node) {
   stmt->is_var = node->VAR() != nullptr;
   stmt->name = BuildIdent(builder, node->name());
   if (node->type() != nullptr) stmt->type = BuildType(builder, node->type());
-  if (node->placement() != nullptr) stmt->on = BuildIdent(builder, node->placement()->name());
+  stmt->on = BuildPlacement(builder, node->placement());
   if (node->expr() != nullptr) stmt->value = BuildExpr(builder, node->expr());
   if (stmt->is_var && stmt->value == nullptr) {
     builder.diagnostics.Report(diag::VarWithoutValue, stmt->name.span, stmt->name.name.text())

@@ -66,7 +66,10 @@ const Stmt* TreeCopier::CopyOf(const Stmt* stmt) {
     case StmtKind::Block:
       return Block(&As<BlockStmt>(stmt));
     case StmtKind::Let:
-      return With<LetStmt>(stmt, [&](auto& s) { s.type = Type(s.type), Each(s.value); });
+      return With<LetStmt>(stmt, [&](auto& s) {
+        s.type = Type(s.type), Each(s.value);
+        for (DistributedDim& dim : s.on.by) Each(dim.size), Each(dim.block);
+      });
     case StmtKind::Assign:
       return With<AssignStmt>(stmt,
                               [&](auto& s) { Each(s.target), Each(s.value), Each(s.condition); });

@@ -120,6 +120,12 @@ class Dumper {
   void Placed(std::string& head, const Ident& device) {
     if (device) head += " on " + device.name.str();
   }
+  void DumpDistribution(const Placement& placement) {
+    for (const DistributedDim& dim : placement.by) {
+      Dump(dim.size, "by");
+      Dump(dim.block, "block");
+    }
+  }
 
   // ---- Expressions
 
@@ -312,6 +318,7 @@ class Dumper {
     Placed(head, stmt.on);
     Begin(stmt, head);
     Dump(stmt.type);
+    DumpDistribution(stmt.on);
     Dump(stmt.value);
   }
   void Dump(const AssignStmt& stmt) {
@@ -437,6 +444,7 @@ class Dumper {
       Placed(head, param.on);
       Open("", head);
       Dump(param.type);
+      DumpDistribution(param.on);
       Close();
     }
     Dump(item.result, "result");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "driver/compile/compile.h"
 #include "driver/compile/resume.h"
 #include "driver/diagnostics.h"
+#include "driver/ranks/mpi.h"
 #include "driver/run/arguments.h"
 #include "driver/run/devices.h"
 #include "driver/run/open_outputs.h"
@@ -68,7 +70,14 @@ class RunOfFile {
     return std::move(found_);
   }
 
-  int Finish() const { return driver::Finish(session_); }
+  /// Prints the output. If the run has failed, also ends the other ranks, which may be waiting for this one.
+  int Finish() {
+    int code = driver::Finish(session_);
+    if (!mpi_) return code;
+    if (code != 0) mpi_->Abort(code);
+    Status closed = mpi_->Close();
+    return closed.ok() ? code : driver::kExitEnvironment;
+  }
 
  private:
   /// Removes all programs but the chosen one from the module, and binds the chosen program's
@@ -112,13 +121,41 @@ class RunOfFile {
                               driver::DeviceOfAddedLaunch(*made.module, session_.options));
   }
 
+  /// Returns the ranks of the module's device with ranks: those on the command line, or those that an MPI launcher has
+  /// started. On error, reports it and returns nothing.
+  std::optional<driver::LocalRanks> FindRanks(const ir::Module& module) {
+    auto device = std::ranges::find_if(module.devices, &ir::Device::has_ranks);
+    if (device == module.devices.end()) return driver::LocalRanks();
+    if (device->rank_count > 0)
+      return driver::LocalRanks{device->rank_count, 0, device->rank_count, nullptr};
+    if (!driver::MpiProcess::IsLaunched()) return driver::LocalRanks();
+    auto joined = driver::MpiProcess::Join();
+    if (!joined.ok()) {
+      session_.diagnostics.Report(driver::diag::MachineFailed, {}, joined.failure().message);
+      return std::nullopt;
+    }
+    mpi_ = std::move(*joined);
+    return driver::LocalRanks{mpi_->count(), mpi_->rank(), mpi_->rank() + 1, mpi_.get()};
+  }
+
+  /// Leaves the output to the first rank. The others have the same results.
+  void BeSilent() {
+    session_.printed.clear();
+    for (driver::BoundArgument& argument : bound_->arguments) argument.out_path.clear();
+  }
+
   void Execute(Compilation& made, kdl_context* context) {
+    std::optional<driver::LocalRanks> ranks = FindRanks(*made.module);
+    if (!ranks) return;
+    if (ranks->first > 0) BeSilent();
     driver::RunPlace place{context,          *made.module,         made.devices[0],
                            session_.sources, &made.contracts.list, std::move(contract_)};
+    place.ranks = *ranks;
     for (const driver::TargetCode& target : made.code.targets)
       driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
-    session_.printed += driver::RunAndReport(place, *program_, std::move(*bound_), session_.options,
-                                             session_.diagnostics);
+    std::string text = driver::RunAndReport(place, *program_, std::move(*bound_), session_.options,
+                                            session_.diagnostics);
+    if (ranks->first == 0) session_.printed += text;
   }
 
   driver::Session session_;
@@ -130,6 +167,7 @@ class RunOfFile {
   std::optional<driver::BoundContract> contract_;
   ir::Function* program_ = nullptr;
   std::optional<driver::BoundProgram> bound_;
+  std::unique_ptr<driver::MpiProcess> mpi_;
 };
 
 }  // namespace

@@ -238,6 +238,13 @@ void ProgramPrinter::PrintOp(const Op* op) {
       {OpKind::Free, &ProgramPrinter::PrintFree},
       {OpKind::Swap, &ProgramPrinter::PrintSwap},
       {OpKind::Yield, &ProgramPrinter::PrintNothing},
+      // The driver rejects programs with distributed tensors before they are printed.
+      {OpKind::Ranks, &ProgramPrinter::PrintNothing},
+      {OpKind::Owned, &ProgramPrinter::PrintNothing},
+      {OpKind::RankMemory, &ProgramPrinter::PrintNothing},
+      {OpKind::Fetch, &ProgramPrinter::PrintNothing},
+      {OpKind::FinishFetches, &ProgramPrinter::PrintNothing},
+      {OpKind::Rewritten, &ProgramPrinter::PrintNothing},
       // Constants and sizes are printed as expressions, like computed scalars (expression.cpp).
       {OpKind::Const, &ProgramPrinter::PrintScalar},
       {OpKind::SizeOf, &ProgramPrinter::PrintScalar},

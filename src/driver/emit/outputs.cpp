@@ -16,6 +16,7 @@
 #include "driver/emit/host_object.h"
 #include "driver/emit/python_project.h"
 #include "driver/emit/toolchain.h"
+#include "ir/lookup.h"
 #include "ir/print/printer.h"
 #include "support/check.h"
 #include "support/io.h"
@@ -39,6 +40,7 @@ class Collector {
 
   std::vector<OutputFile> Collect() {
     size_t errors_before = session_.diagnostics.error_count();
+    if (!MayWritePrograms()) return {};
     for (Emit emit : emits_.kinds) Add(emit);
     for (std::string_view text : emits_.texts) AddPayloads(text);
     if (session_.diagnostics.error_count() != errors_before) return {};
@@ -46,6 +48,23 @@ class Collector {
   }
 
  private:
+  /// Returns whether all programs can be written as C and C++. Reports an error if one has distributed tensors.
+  bool MayWritePrograms() {
+    bool writes = std::ranges::any_of(emits_.kinds, [](Emit emit) {
+      return emit == Emit::Header || emit == Emit::Orch || emit == Emit::OrchC || emit == Emit::Exe;
+    });
+    bool may = true;
+    for (const ir::Function* function : made_.module->functions()) {
+      bool is_program = function->kind == ir::FunctionKind::Program;
+      if (!writes || !is_program || ir::OpsOfKind(*function, ir::OpKind::Ranks).empty()) continue;
+      session_.diagnostics
+          .Report(diag::RanksNotEmitted, SpanOf(function->loc), function->base_name())
+          .Help("run it with `kernelc run`, or write only its kernels with --emit obj");
+      may = false;
+    }
+    return may;
+  }
+
   void WarnOfEmptyHeader() {
     auto is_exported = [](const ir::Function* function) { return function->exported; };
     if (std::ranges::any_of(made_.module->functions(), is_exported)) return;

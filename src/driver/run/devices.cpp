@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <string>
@@ -63,6 +64,41 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
   return report.Help(fmt::format("it declares {}", QuotedList(names)));
 }
 
+/// Reads the value that --device binds to a device with ranks: `ranks` or `ranks?count=4`.
+bool BindRanks(ir::Device& device, const std::string& value, DiagnosticEngine& diagnostics) {
+  constexpr std::string_view kCounted = "ranks?count=";
+  constexpr int64_t kMostRanks = 65536;
+  int64_t count = 0;
+  if (value.starts_with(kCounted)) {
+    const char* end = value.data() + value.size();
+    auto [last, failed] = std::from_chars(value.data() + kCounted.size(), end, count);
+    if (failed != std::errc() || last != end || count < 1 || count > kMostRanks) count = -1;
+  } else if (value != "ranks") {
+    count = -1;
+  }
+  if (count < 0) {
+    std::string name = NameInSource(device.name.text());
+    diagnostics.Report(diag::RanksSpec, {}, value, name)
+        .Help(fmt::format("write --device {}=ranks?count=4 for 4 ranks in one process", name));
+    return false;
+  }
+  device.rank_count = count;
+  return true;
+}
+
+/// Sets the spec of a device, or the number of its ranks.
+bool Bind(ir::Device& device, const std::string& value, DiagnosticEngine& diagnostics) {
+  if (device.has_ranks) return BindRanks(device, value, diagnostics);
+  if (value == "ranks" || value.starts_with("ranks?")) {
+    std::string name = NameInSource(device.name.text());
+    diagnostics.Report(diag::NoRanks, {}, name, value)
+        .Help(fmt::format("declare it with `device {} = ranks();`", name));
+    return false;
+  }
+  device.spec = value;
+  return IsList(value, diagnostics);
+}
+
 /// Applies --device NAME=SPEC options.
 bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::string>& bindings,
             DiagnosticEngine& diagnostics) {
@@ -76,8 +112,7 @@ bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::
       if (!is_new)
         diagnostics.Report(diag::DeviceTwice, {}, assignment->name, first->second,
                            assignment->value);
-      all &= is_new && IsList(assignment->value, diagnostics);
-      device->spec = assignment->value;
+      all &= is_new && Bind(*device, assignment->value, diagnostics);
       continue;
     }
     all = false;
@@ -182,6 +217,7 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
   if (!under_test.empty() && !IsList(under_test, diagnostics)) return std::nullopt;
   for (ir::Device& device : module.devices) {
     if (!under_test.empty()) device.spec = under_test;
+    if (device.has_ranks && device.spec.empty()) device.spec = std::string(targets::kOwnKind);
   }
   if (!Rebind(module, file, bindings, diagnostics)) return std::nullopt;
   if (module.devices.empty()) {

@@ -91,6 +91,7 @@ void Executor::ForgetRuns(size_t arguments) {
   tensors_.resize(arguments);
   for (const Workspace& workspace : workspaces_) kdl_buffer_free(workspace.buffer);
   workspaces_.clear();
+  distributed_ = {};
 }
 
 std::vector<HostTensor> Executor::ShapesOf(const interp::LaunchRequest& request) const {

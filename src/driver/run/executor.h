@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "driver/ranks/rank_memories.h"
+#include "driver/ranks/transport.h"
 #include "driver/run/contracts.h"
 #include "driver/run/host_tensor.h"
 #include "interp/contract.h"
@@ -63,6 +65,11 @@ class Executor final : public interp::ProgramHost {
     checks_ = checks;
   }
 
+  /// Sets the ranks of the program's device. Without this call, there is one.
+  void SetRanks(const LocalRanks& ranks) { ranks_ = ranks; }
+  /// Returns what the ranks of this process have sent so far.
+  const RankTrafficTable& rank_traffic() const { return distributed_.traffic; }
+
   /// Runs the program and waits for all operations that it has started. If some failed, returns the
   /// failure of the first in program order.
   Status RunProgram(const ir::Function& program, const interp::ProgramArguments& arguments);
@@ -97,6 +104,12 @@ class Executor final : public interp::ProgramHost {
               const std::vector<interp::EventId>& after) override;
   Status Expect(const interp::ExpectRequest& request) override;
   Result<int64_t> Cores(Name device) override;
+  interp::RankCounts Ranks(Name device) const override;
+  interp::IndexPart Owned(Name device, int64_t size, int64_t rank) const override;
+  interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) const override;
+  Status Fetch(const interp::FetchRequest& request) override;
+  Status FinishFetches(Name device) override;
+  Status Rewritten(const interp::RewrittenRequest& request) override;
   Result<interp::EventId> Mark(Name device, int64_t queue) override;
   Result<interp::WorkspaceId> MakeWorkspace(Name device, Name name) override;
   Result<int64_t> Footprint(Name device, Name kernel, Name constants) override;
@@ -120,6 +133,9 @@ class Executor final : public interp::ProgramHost {
   };
   Result<Moved> Move(const interp::TransferRequest& request);
   Status WaitForStarted();
+  Status AllocRanks(const interp::AllocRequest& request, interp::TensorId first);
+  void FreeRanks(interp::TensorId tensor);
+  Status SendPart(const interp::FetchRequest& request, int64_t owner, const Indices& part);
   Status Read(interp::TensorId tensor, HostTensor& into);
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,
@@ -168,6 +184,8 @@ class Executor final : public interp::ProgramHost {
   std::vector<kdl_array> tensors_;     ///< indexed by id; an entry has no buffer after Free
   std::vector<kdl_event*> events_;     ///< indexed by id, in program order
   std::vector<Workspace> workspaces_;  ///< indexed by id
+  LocalRanks ranks_;
+  RankMemories distributed_;
   Launching last_;
   std::function<void(const interp::LaunchRequest&)> observer_;
   size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for

@@ -23,13 +23,16 @@ Result<TensorId> Executor::Alloc(const interp::AllocRequest& request) {
       *device, ElementCode(request.scalar), static_cast<int32_t>(request.sizes.size()),
       request.sizes.data(), request.name.str().c_str(), &made));
   if (!status.ok()) return status.failure();
-  return Add(made);
+  TensorId tensor = Add(made);
+  if (request.is_distributed) status = AllocRanks(request, tensor);
+  return status.ok() ? Result<TensorId>(tensor) : status.failure();
 }
 
 /// Drops the program's reference to the tensor. The runtime keeps the memory until the last
 /// operation that uses it has ended.
 Status Executor::Free(TensorId tensor, const std::vector<EventId>&) {
   KDL_CHECK(tensors_[tensor.value].buffer, "tensor {} of a program was freed twice", tensor.value);
+  FreeRanks(tensor);
   kdl_array_free(&tensors_[tensor.value]);
   return {};
 }

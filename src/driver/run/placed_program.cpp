@@ -37,6 +37,7 @@ Status Mapped(const kdl_array& array, kdl_map_access access, Use&& use) {
 Status PlacedProgram::Place(const BoundProgram& bound) {
   if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
   executor_.emplace(place_.context, place_.module, devices_);
+  executor_->SetRanks(place_.ranks);
   executor_->SetContracts(place_.contracts, &place_.sources, place_.launch_checks);
   return MoveIn(bound);
 }

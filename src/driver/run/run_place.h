@@ -37,6 +37,8 @@ struct RunPlace {
   std::optional<BoundContract> contract = {};
   LaunchChecks launch_checks = LaunchChecks::Nothing;
   std::set<Name> own_orders = {};  ///< kernels whose hardware sums in an undocumented order
+  LocalRanks ranks = {};           ///< those of the module's device with ranks, if there is one
+  RankTrafficTable* traffic = nullptr;  ///< if not null, a run stores here what its ranks have sent
 };
 
 /// How memory is initialized before a run.

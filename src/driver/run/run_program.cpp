@@ -135,6 +135,8 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
   // A fused launch has no contract. The launches from which it was made have the same results.
   reference.launch_checks = &defining == &program ? LaunchChecks::Nothing : LaunchChecks::All;
   for (auto& [name, spec] : reference.specs) spec = ReferenceFor(place, spec);
+  reference.ranks = {};
+  reference.traffic = nullptr;
   BoundProgram expected = before;
   if (!RunOrReport(reference, defining, {kPoison}, expected, diagnostics)) return false;
   bool equal = true;
@@ -271,10 +273,22 @@ Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory mem
   PlacedProgram placed(place, program, memory);
   if (Status done = placed.Place(bound); !done.ok()) return done;
   if (Status done = placed.RunProgram(); !done.ok()) return done;
+  if (place.traffic) *place.traffic = placed.executor().rank_traffic();
   return placed.TakeBack(bound);
 }
 
 namespace {
+
+/// Returns a line for each tensor and cause with what the ranks of this process have sent.
+std::string TrafficText(const LocalRanks& ranks, const RankTrafficTable& traffic) {
+  if (ranks.count == 1) return "";
+  std::string text =
+      fmt::format("{} ranks, {} in this process\n", ranks.count, ranks.end - ranks.first);
+  for (const auto& [key, sent] : traffic)
+    text += fmt::format("{}: {}: {} messages, {} bytes\n", key.first, key.second, sent.messages,
+                        sent.bytes);
+  return text;
+}
 
 bool LaunchesHaveContracts(const RunPlace& place) {
   return place.contracts &&
@@ -294,10 +308,13 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
   if (before && !contract) checking.launch_checks = LaunchChecks::All;
+  RankTrafficTable traffic;
+  checking.traffic = &traffic;
   // Devices start counting at the first request for their statistics.
   if (options.verbose) StatisticsText(place);
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
-  std::string text = options.verbose ? StatisticsText(place) : std::string();
+  std::string text;
+  if (options.verbose) text = StatisticsText(place) + TrafficText(place.ranks, traffic);
   OpenNames open;
   bool checked =
       !before || CheckAgainstReference(place, program, *before, bound, open, diagnostics);

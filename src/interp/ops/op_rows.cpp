@@ -13,6 +13,7 @@
 #include "interp/ops/mma.h"
 #include "interp/ops/print.h"
 #include "interp/ops/program.h"
+#include "interp/ops/ranks.h"
 #include "interp/ops/sliding_window.h"
 #include "interp/ops/stages.h"
 #include "interp/ops/tile_buffers.h"
@@ -142,6 +143,12 @@ constexpr OpRow kRows[] = {
     {OpKind::DeviceCores, Plan::None, &RunDeviceCores},
     {OpKind::Mark, Plan::None, &RunMark},
     {OpKind::Launch, Plan::None, &RunLaunch},
+    {OpKind::Ranks, Plan::None, &RunRanks},
+    {OpKind::Owned, Plan::None, &RunOwned},
+    {OpKind::RankMemory, Plan::None, &RunRankMemory},
+    {OpKind::Fetch, Plan::None, &RunFetch},
+    {OpKind::FinishFetches, Plan::None, &RunFinishFetches},
+    {OpKind::Rewritten, Plan::None, &RunRewritten},
     {OpKind::Workspace, Plan::None, &RunWorkspace},
     {OpKind::Footprint, Plan::None, &RunFootprint},
     {OpKind::Instances, Plan::None, &RunInstances},

@@ -8,8 +8,6 @@
 
 namespace kdl::interp {
 
-namespace {
-
 using ir::AttrKey;
 
 std::vector<EventId> EventsOf(const Activation& here, const Instruction& instruction,
@@ -22,6 +20,13 @@ std::vector<EventId> EventsOf(const Activation& here, const Instruction& instruc
   return events;
 }
 
+Failure Located(const Instruction& instruction, const Failure& failure) {
+  return {fmt::format("{}: error: {}", ToString(instruction.op->loc()), failure.message),
+          failure.kind};
+}
+
+namespace {
+
 /// Returns the value of an optional i64 operand.
 std::optional<int64_t> NumberAt(Activation& here, const Instruction& instruction, size_t segment) {
   if (instruction.op->Segment(segment).empty()) return std::nullopt;
@@ -31,12 +36,6 @@ std::optional<int64_t> NumberAt(Activation& here, const Instruction& instruction
 
 Name ConstantsOf(const ir::Op& op) {
   return op.HasAttr(AttrKey::Constants) ? op.attr<AttrKey::Constants>() : Name();
-}
-
-/// Returns the failure with the location of the op that made the request.
-Failure Located(const Instruction& instruction, const Failure& failure) {
-  return {fmt::format("{}: error: {}", ToString(instruction.op->loc()), failure.message),
-          failure.kind};
 }
 
 /// Returns the index of an access. If the index is out of bounds, the core traps.
@@ -67,8 +66,11 @@ Symbols SymbolsAt(const Activation& here) {
 
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
-  AllocRequest request{
-      op.attr<AttrKey::Name>(), op.attr<AttrKey::Device>(), op.result()->type()->scalar, {}};
+  AllocRequest request{op.attr<AttrKey::Name>(),
+                       op.attr<AttrKey::Device>(),
+                       op.result()->type()->scalar,
+                       {},
+                       op.HasAttr(AttrKey::Dimension)};
   for (Size dim : op.result()->type()->dims) {
     std::optional<int64_t> size = EvaluateChecked(dim, SymbolsAt(here));
     if (!size) return core.Fail(Located(instruction, {NoValueText(dim), FailureKind::User}));

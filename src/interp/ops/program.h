@@ -4,6 +4,12 @@
 
 namespace kdl::interp {
 
+/// Returns the events in one segment of an op's operands.
+std::vector<EventId> EventsOf(const Activation& here, const Instruction& instruction,
+                              size_t segment);
+/// Returns the failure with the location of the op that made the request.
+Failure Located(const Instruction& instruction, const Failure& failure);
+
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
 void RunFree(Core& core, Activation& here, const Instruction& instruction);
 void RunCopy(Core& core, Activation& here, const Instruction& instruction);

@@ -120,6 +120,7 @@ bool ModuleReader::ReadDevice() {
     if (!spec) return false;
     device.spec = std::move(*spec);
   }
+  device.has_ranks = cursor_.TryWord("ranks");
   module_.devices.push_back(std::move(device));
   return true;
 }

@@ -504,6 +504,7 @@ std::string Print(const Module& module, PrintOptions options) {
   for (const Device& device : module.devices) {
     text += fmt::format("device @{}", NameText(device.name.text()));
     if (!device.spec.empty()) text += " = " + Quoted(device.spec);
+    if (device.has_ranks) text += " ranks";
     text += "\n";
   }
   for (const Function* function : module.functions()) {

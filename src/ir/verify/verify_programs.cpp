@@ -17,7 +17,11 @@ std::string Events(Values values) {
 }
 
 std::string AllocFault(const Op& op, const Module&) {
-  return IsTensor(op.result()) ? "" : "the result is not a tensor";
+  if (!IsTensor(op.result())) return "the result is not a tensor";
+  if (!op.HasAttr(AttrKey::Dimension)) return "";
+  auto dimension = op.attr<AttrKey::Dimension>();
+  bool fits = dimension >= 0 && static_cast<size_t>(dimension) < op.result()->type()->dims.size();
+  return fits ? "" : fmt::format("there is no dimension {}", dimension);
 }
 
 std::string FreeFault(const Op& op, const Module&) {
@@ -185,6 +189,38 @@ std::string LaunchFault(const Op& op, const Module& module) {
   return Events(op.Segment(LaunchOp::at_after));
 }
 
+std::string RanksFault(const Op& op, const Module&) {
+  bool fits = std::ranges::all_of(op.results(), [](const Value* value) { return IsI64(value); });
+  return fits ? AllI64(op.operands()) : "a result is not an i64";
+}
+
+std::string RankMemoryFault(const Op& op, const Module&) {
+  if (!IsTensor(op.operand(0)) || op.result()->type() != op.operand(0)->type())
+    return "the operand and the result are not tensors of one type";
+  return AllI64(op.Segment(RankMemoryOp::at_rank));
+}
+
+/// Checks that the op names a dimension of its tensor.
+std::string DistributedFault(const Op& op) {
+  if (!IsTensor(op.operand(0))) return "a tensor is missing";
+  auto dimension = op.attr<AttrKey::Dimension>();
+  bool fits = dimension >= 0 && static_cast<size_t>(dimension) < op.operand(0)->type()->dims.size();
+  return fits ? "" : fmt::format("there is no dimension {}", dimension);
+}
+
+std::string FetchFault(const Op& op, const Module&) {
+  if (std::string fault = DistributedFault(op); !fault.empty()) return fault;
+  if (std::string fault = AllI64(Values(op.operands()).subspan(1, 3)); !fault.empty()) return fault;
+  return Events(op.Segment(FetchOp::at_after));
+}
+
+std::string FinishFetchesFault(const Op&, const Module&) { return ""; }
+
+std::string RewrittenFault(const Op& op, const Module&) {
+  std::string fault = DistributedFault(op);
+  return fault.empty() ? Events(op.Segment(RewrittenOp::at_after)) : fault;
+}
+
 std::string WorkspaceFault(const Op& op, const Module&) {
   return op.result()->type()->kind == TypeKind::Workspace ? "" : "the result is not a workspace";
 }
@@ -230,6 +266,12 @@ KDL_TYPE_RULE(DeviceCores, I64Fault)
 KDL_TYPE_RULE(Require, RequireFault)
 KDL_TYPE_RULE(Mark, MarkFault)
 KDL_TYPE_RULE(Launch, LaunchFault)
+KDL_TYPE_RULE(Ranks, RanksFault)
+KDL_TYPE_RULE(Owned, RanksFault)
+KDL_TYPE_RULE(RankMemory, RankMemoryFault)
+KDL_TYPE_RULE(Fetch, FetchFault)
+KDL_TYPE_RULE(FinishFetches, FinishFetchesFault)
+KDL_TYPE_RULE(Rewritten, RewrittenFault)
 KDL_TYPE_RULE(Workspace, WorkspaceFault)
 KDL_TYPE_RULE(Footprint, FootprintFault)
 KDL_TYPE_RULE(Instances, InstancesFault)

@@ -17,6 +17,7 @@ namespace {
 std::string SpecText(ir::Module& module, const sema::DeviceSpec& spec) {
   switch (spec.form) {
     case sema::DeviceForm::Promise:
+    case sema::DeviceForm::Ranks:  // the driver chooses the device of each rank
       return "";
     case sema::DeviceForm::Fallback:
     case sema::DeviceForm::Alias:
@@ -52,6 +53,7 @@ Name NameOfDevice(ir::Module& module, const sema::Entity& device) {
   module.devices.push_back({name, ""});  // added before the devices that its spec names
   std::string spec = SpecText(module, device.device);
   module.devices[place].spec = std::move(spec);
+  module.devices[place].has_ranks = device.device.form == sema::DeviceForm::Ranks;
   return name;
 }
 

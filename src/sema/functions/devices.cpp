@@ -28,7 +28,7 @@ struct AtFile {
 void ReportForm(AtFile& place, const Expr* expr) {
   place.module.diagnostics
       .Report(diag::DeviceForm, expr->span, place.module.sources.text(expr->span))
-      .Help("write target(\"host\"), select(a, b), fallback(a) or the name of a device");
+      .Help("write target(\"host\"), select(a, b), fallback(a), ranks() or the name of a device");
 }
 
 const Entity* FindDevice(AtFile& place, const syntax::NameExpr& name) {
@@ -104,6 +104,18 @@ DeviceSpec ReadFallback(AtFile& place, const CallExpr& call) {
   return spec;
 }
 
+/// `ranks()` describes a whole device: it is not an alternative among others.
+DeviceSpec ReadRanks(AtFile& place, const CallExpr& call) {
+  DeviceSpec spec;
+  spec.form = DeviceForm::Ranks;
+  if (!call.args.empty()) {
+    place.module.diagnostics
+        .Report(diag::RanksUnsupported, call.span, "`ranks` with the shape of a grid")
+        .Help("write ranks(), and choose their number when you run the program");
+  }
+  return spec;
+}
+
 DeviceSpec ReadOrdinal(AtFile& place, const syntax::IndexExpr& index) {
   DeviceSpec spec = ReadSpec(place, index.base);
   const auto* ordinal =
@@ -134,6 +146,12 @@ DeviceSpec ReadSpec(AtFile& place, const Expr* expr) {
   if (callee == "target") return ReadTarget(place, *call);
   if (callee == "select") return ReadSelect(place, *call);
   if (callee == "fallback") return ReadFallback(place, *call);
+  if (callee == "ranks") {
+    place.module.diagnostics
+        .Report(diag::RanksUnsupported, expr->span, "`ranks()` as one of several devices")
+        .Help("declare a device of its own: `device grid = ranks();`");
+    return {};
+  }
   ReportForm(place, expr);
   return {};
 }
@@ -159,7 +177,9 @@ void CheckDevice(ModuleState& module, const FileState& file, const syntax::Devic
   entity.prefix = file.prefix;
   if (item.value == nullptr) return;
   AtFile place{module, file};
-  entity.device = ReadSpec(place, item.value);
+  const auto* call = syntax::DynAs<CallExpr>(item.value);
+  bool has_ranks = call && call->receiver == nullptr && call->callee.name.text() == "ranks";
+  entity.device = has_ranks ? ReadRanks(place, *call) : ReadSpec(place, item.value);
   std::unordered_set<const Entity*> visited;
   if (Reaches(entity.device, &entity, visited)) {
     module.diagnostics.Report(diag::DeviceCycle, item.span, entity.name.text());

@@ -230,6 +230,11 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
     ok = ok && size != nullptr;
   }
   if (ok) entity->type = std::move(type);
+  if (!param.on.by.empty()) {
+    state.diagnostics.Report(diag::RanksUnsupported, param.on.by[0].span, "`by` for a parameter")
+        .Help(fmt::format("declare a tensor `let own: … on {} by (…);`, and copy '{}' to it",
+                          param.on.name.text(), param.name.name.text()));
+  }
   if (param.on && state.kind() != FunctionKind::Program) {
     state.diagnostics.Report(diag::OnOutsideProgram, param.on.span);
   } else if (param.on) {

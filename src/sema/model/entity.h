@@ -96,12 +96,12 @@ struct WalkFacts {
   const syntax::Expr* step = nullptr;  ///< null means 1
 };
 
-enum class DeviceForm : uint8_t { Promise, Target, Select, Fallback, Alias };
+enum class DeviceForm : uint8_t { Promise, Target, Select, Fallback, Alias, Ranks };
 struct DeviceOption {
   Name key;
   std::string value;
 };
-/// A description of a device: `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)` or `cpu`.
+/// A description of a device: `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)`, `cpu` or `ranks()`.
 struct DeviceSpec {
   DeviceForm form = DeviceForm::Promise;
   std::string target;
@@ -144,7 +144,9 @@ struct Entity {
   /// parameter whose memory the view shares.
   uint32_t param = 0;
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: its Device, or null
-  bool in_spmd = false;        ///< Range, ScalarBinder: it is the variable of an `spmd for`
+  std::optional<size_t>
+      distributed;       ///< LocalTensor: the dimension that is distributed over the ranks of `on`
+  bool in_spmd = false;  ///< Range, ScalarBinder: it is the variable of an `spmd for`
   /// Let, Var: its declaration, if only a literal determines its type.
   const syntax::LetStmt* of_literal = nullptr;
   const syntax::FunctionItem* function = nullptr;  ///< only for a Fn, Kernel or Program

@@ -1,0 +1,132 @@
+#include "driver/ranks/mpi.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "support/io.h"
+#include "support/loaded_library.h"
+#include "support/process.h"
+
+namespace kdl::driver {
+
+namespace {
+
+constexpr const char* kSource =
+#include "mpi_shim.inc"
+    ;
+
+/// An MPI library: the variable that its launcher sets, and the names of its compiler.
+struct Launcher {
+  const char* variable;
+  std::vector<std::string> compilers;
+};
+
+const std::vector<Launcher>& Launchers() {
+  static const std::vector<Launcher> kLaunchers = {
+      {"OMPI_COMM_WORLD_SIZE", {"mpicc.openmpi", "mpicc"}},
+      {"PMI_SIZE", {"mpicc.mpich", "mpicc"}},
+      {"PMIX_RANK", {"mpicc"}},
+  };
+  return kLaunchers;
+}
+
+const Launcher* OwnLauncher() {
+  for (const Launcher& launcher : Launchers()) {
+    if (std::getenv(launcher.variable) != nullptr) return &launcher;
+  }
+  return nullptr;
+}
+
+/// Compiles the source to a shared object in the folder. Returns its path.
+Result<std::string> CompileShim(const Launcher& launcher, const std::string& folder) {
+  std::string compiler = FindProgram(launcher.compilers);
+  if (compiler.empty()) {
+    return Failure{
+        fmt::format(
+            "'{}' is not on PATH, but programs with several ranks need it to call MPI; on Debian: "
+            "apt install libopenmpi-dev or libmpich-dev",
+            launcher.compilers[0]),
+        FailureKind::Environment};
+  }
+  std::string source = folder + "/mpi_shim.c";
+  if (Status written = WriteFileWhole(source, kSource); !written.ok()) return written.failure();
+  std::string object = folder + "/mpi_shim.so";
+  ProcessRequest request;
+  request.words = {compiler, "-shared", "-fPIC", "-O1", "-o", object, source};
+  Result<ProcessResult> result = RunProcess(request);
+  if (!result.ok()) return result.failure();
+  if (result->ok()) return object;
+  return Failure{fmt::format("'{}' {}: {}", compiler, DescribeEnd(*result, request), result->err),
+                 FailureKind::Environment};
+}
+
+}  // namespace
+
+struct MpiProcess::Functions {
+  int (*open)(int64_t* rank, int64_t* count);
+  int (*send)(int64_t to, const void* data, int64_t bytes);
+  int (*receive)(int64_t from, void* data, int64_t bytes);
+  int (*wait_all)();
+  int (*close)();
+  void (*abort)(int code);
+  void (*text)(int code, char* text);
+  int (*text_size)();
+};
+
+MpiProcess::MpiProcess(std::unique_ptr<Functions> functions) : functions_(std::move(functions)) {}
+MpiProcess::~MpiProcess() = default;
+
+bool MpiProcess::IsLaunched() { return OwnLauncher() != nullptr; }
+
+Result<std::unique_ptr<MpiProcess>> MpiProcess::Join() {
+  Result<TemporaryFolder> folder = TemporaryFolder::Make();
+  if (!folder.ok()) return folder.failure();
+  Result<std::string> object = CompileShim(*OwnLauncher(), folder->path());
+  if (!object.ok()) return object.failure();
+  // MPI libraries load plugins that refer to the symbols of the library itself.
+  Result<LoadedLibrary> library = LoadedLibrary::Load(*object);
+  if (!library.ok()) return library.failure();
+  auto functions = std::make_unique<Functions>();
+  library->Find(functions->open, "kdl_mpi_open");
+  library->Find(functions->send, "kdl_mpi_send");
+  library->Find(functions->receive, "kdl_mpi_receive");
+  library->Find(functions->wait_all, "kdl_mpi_wait_all");
+  library->Find(functions->close, "kdl_mpi_close");
+  library->Find(functions->abort, "kdl_mpi_abort");
+  library->Find(functions->text, "kdl_mpi_text");
+  library->Find(functions->text_size, "kdl_mpi_text_size");
+  std::unique_ptr<MpiProcess> process(new MpiProcess(std::move(functions)));
+  int code = process->functions_->open(&process->rank_, &process->count_);
+  Status opened = process->StatusOfCode(code, "start");
+  if (!opened.ok()) return opened.failure();
+  return process;
+}
+
+Status MpiProcess::StatusOfCode(int code, const char* what) const {
+  if (code == 0) return {};  // MPI_SUCCESS is 0 in all versions of the standard
+  std::string text(static_cast<size_t>(functions_->text_size()) + 1, '\0');
+  functions_->text(code, text.data());
+  return Failure{fmt::format("MPI cannot {}: {}", what, text.c_str()), FailureKind::Environment};
+}
+
+Status MpiProcess::Send(int64_t to, const std::byte* data, size_t bytes) {
+  return StatusOfCode(functions_->send(to, data, static_cast<int64_t>(bytes)), "send");
+}
+
+Status MpiProcess::Receive(int64_t from, std::byte* data, size_t bytes) {
+  return StatusOfCode(functions_->receive(from, data, static_cast<int64_t>(bytes)), "receive");
+}
+
+Status MpiProcess::WaitAll() { return StatusOfCode(functions_->wait_all(), "transfer"); }
+
+Status MpiProcess::Close() { return StatusOfCode(functions_->close(), "end"); }
+
+void MpiProcess::Abort(int code) {
+  functions_->abort(code);
+  std::abort();  // not reached
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,73 @@
+#include "interp/ops/ranks.h"
+
+#include "interp/ops/program.h"
+#include "ir/views.h"
+
+// Executes the ops of programs whose tensors are distributed over ranks.
+
+namespace kdl::interp {
+
+namespace {
+
+using ir::AttrKey;
+
+int64_t NumberOf(Activation& here, const Instruction& instruction, size_t operand) {
+  return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
+}
+
+void SetNumber(Activation& here, const Instruction& instruction, size_t result, int64_t value) {
+  here.scalar(instruction.results[result]) = static_cast<uint64_t>(value);
+}
+
+}  // namespace
+
+void RunRanks(Core& core, Activation& here, const Instruction& instruction) {
+  RankCounts ranks = core.facts.host->Ranks(instruction.op->attr<AttrKey::Device>());
+  SetNumber(here, instruction, 0, ranks.count);
+  SetNumber(here, instruction, 1, ranks.first);
+  SetNumber(here, instruction, 2, ranks.end);
+}
+
+void RunOwned(Core& core, Activation& here, const Instruction& instruction) {
+  IndexPart owned =
+      core.facts.host->Owned(instruction.op->attr<AttrKey::Device>(),
+                             NumberOf(here, instruction, 0), NumberOf(here, instruction, 1));
+  SetNumber(here, instruction, 0, owned.first);
+  SetNumber(here, instruction, 1, owned.end);
+}
+
+void RunRankMemory(Core& core, Activation& here, const Instruction& instruction) {
+  TensorValue memory = here.tensor(instruction.operands[0]);
+  ProgramHost& host = *core.facts.host;
+  TensorId of_rank = host.RankMemory(memory.id, NumberOf(here, instruction, 1));
+  memory.id = host.View({of_rank, 0, memory.sizes, host.Strides(of_rank)});
+  here.tensor(instruction.results[0]) = std::move(memory);
+}
+
+void RunFetch(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  FetchRequest request{here.tensor(instruction.operands[0]).id,
+                       static_cast<size_t>(op.attr<AttrKey::Dimension>()),
+                       NumberOf(here, instruction, 1),
+                       {NumberOf(here, instruction, 2), NumberOf(here, instruction, 3)},
+                       op.attr<AttrKey::Device>(),
+                       op.attr<AttrKey::Cause>(),
+                       EventsOf(here, instruction, ir::FetchOp::at_after)};
+  Status fetched = core.facts.host->Fetch(request);
+  if (!fetched.ok()) core.Fail(Located(instruction, fetched.failure()));
+}
+
+void RunFinishFetches(Core& core, Activation&, const Instruction& instruction) {
+  Status finished = core.facts.host->FinishFetches(instruction.op->attr<AttrKey::Device>());
+  if (!finished.ok()) core.Fail(Located(instruction, finished.failure()));
+}
+
+void RunRewritten(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  Status done = core.facts.host->Rewritten(
+      {here.tensor(instruction.operands[0]).id, static_cast<size_t>(op.attr<AttrKey::Dimension>()),
+       op.attr<AttrKey::Device>(), EventsOf(here, instruction, ir::RewrittenOp::at_after)});
+  if (!done.ok()) core.Fail(Located(instruction, done.failure()));
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,69 @@
+#include "passes/ranks/part_kernel.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+
+namespace kdl::passes {
+
+namespace {
+
+/// Returns the name of the copy: that of the kernel, with a number if it is taken, and with the types after the dot.
+Name NameOfCopy(const ir::Module& module, const ir::Function& kernel) {
+  std::string base(kernel.base_name());
+  std::string types(kernel.name.text().substr(base.size()));
+  auto is_taken = [&](const std::string& name) {
+    for (const ir::Function* function : module.functions()) {
+      if (function->base_name() == name) return true;
+    }
+    return false;
+  };
+  std::string unique = base + "_part";
+  for (int number = 2; is_taken(unique); ++number) unique = fmt::format("{}_part{}", base, number);
+  return module.context().names.Intern(unique + types);
+}
+
+Value* AddNumber(ir::Module& module, ir::Function& kernel, std::string_view name) {
+  ir::Builder b(module);
+  Value* value = b.AddParam(kernel.body, b.I64Type(), module.context().names.Intern(name));
+  kernel.params.push_back({value, ir::Direction::In});
+  return value;
+}
+
+/// Returns whether the range begins at 0, and ends at the size that its axis covers or at a size of the kernel.
+bool IsWholeDimension(const Op* spmd, size_t binder) {
+  const Value* lo = spmd->operand(2 * binder);
+  const Value* hi = spmd->operand(2 * binder + 1);
+  bool is_size = !hi->def() || hi->def()->kind() == OpKind::SizeOf;
+  return ConstantOf(lo) == 0 && is_size;
+}
+
+}  // namespace
+
+PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel, size_t binder) {
+  ir::Function* copy = ir::CloneFunction(kernel, module, NameOfCopy(module, kernel));
+  copy->exported = false;
+  Value* first = AddNumber(module, *copy, "first");
+  Value* end = AddNumber(module, *copy, "end");
+  Op* spmd = OpsOfKind(*copy, OpKind::Spmd)[0];
+  Value* from = first;
+  Value* to = end;
+  if (!IsWholeDimension(spmd, binder)) {
+    ir::Builder b(module, spmd);
+    from = b.Max(spmd->operand(2 * binder), first);
+    to = b.Min(spmd->operand(2 * binder + 1), end);
+  }
+  auto at = static_cast<uint32_t>(2 * binder);
+  spmd->SetOperand(at, from);
+  spmd->SetOperand(at + 1, to);
+  const Value* param = spmd->region()->param(binder);
+  if (param->type()->kind == ir::TypeKind::Block)
+    copy->axes[param->type()->axes[0].value].domain = nullptr;
+  return {copy, first, end};
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ir/module.h"
+#include "passes/names.h"
+#include "passes/pass_manager.h"
+
+namespace kdl::passes {
+
+/// The tensors of a program that are distributed over the ranks of a device.
+struct RankTensors {
+  Name device;
+  std::vector<const Value*> all;  ///< in program order
+
+  bool empty() const { return all.empty(); }
+  /// Returns the distributed dimension of a tensor; nothing if the tensor is not distributed.
+  std::optional<size_t> DimensionOf(const Value* tensor) const;
+
+  std::map<const Value*, size_t> dimensions;
+};
+RankTensors FindRankTensors(const ir::Function& program);
+
+/// Returns whether the program uses its distributed tensors only in ways that are supported, and no other device. Reports
+/// an error for each other use.
+bool CheckUses(PassContext& context, const ir::Function& program, const RankTensors& tensors);
+
+}  // namespace kdl::passes

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Runs programs whose tensors are distributed over ranks: in one process, and with Open MPI and MPICH.
+
+The results must have the same bits as with one rank, for numbers of ranks that do not divide the sizes and for more ranks
+than rows. If a fetch is removed from a program, its results must change. If one process fails, all must end.
+
+tests/run/ranks.py                # a random selection of programs, which changes every day
+tests/run/ranks.py --programs 200
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parent / "ranks.kdl"
+RUNS = {
+    "settle": ["--set", "M=17", "--set", "N=9", "--arg", "x=random:1", "--arg", "limit=0.01", "--out", "y=@y.npy",
+               "--out", "steps=@steps.npy"],
+    "products": ["--set", "M=33", "--set", "K=17", "--set", "N=9", "--arg", "a=random:1", "--arg", "b=random:2",
+                 "--out", "c=@c.npy", "--out", "d=@d.npy", "--out", "t=@t.npy"],
+}
+LAUNCHERS = {
+    "Open MPI": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"],
+    "MPICH": ["mpirun.mpich", "-n"],
+}
+failures = []
+
+
+def check(fine, what):
+    if not fine:
+        failures.append(what)
+
+
+def run(words, folder):
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def results(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.npy"))}
+
+
+def outputs(words, folder):
+    """Returns the files that a run has written, or its errors."""
+    for path in folder.glob("*.npy"):
+        path.unlink()
+    done = run(words, folder)
+    return results(folder) if done.returncode == 0 else done.stderr
+
+
+def program_words(file, program, ranks):
+    return ["kernelc", "run", str(file), "--program", program, *RUNS[program], "--device", f"grid=ranks?count={ranks}"]
+
+
+def in_one_process(folder):
+    for program in RUNS:
+        one = outputs(program_words(SOURCE, program, 1), folder)
+        check(isinstance(one, dict) and one, f"{program} fails with one rank: {one}")
+        for ranks in (2, 3, 5, 8, 13, 40):
+            check(outputs(program_words(SOURCE, program, ranks), folder) == one, f"{program} differs with {ranks} ranks")
+
+
+def in_processes(folder):
+    for library, launcher in LAUNCHERS.items():
+        if not shutil.which(launcher[0]):
+            failures.append(f"{launcher[0]} is missing: tests/install.sh tests")
+            continue
+        for program, arguments in RUNS.items():
+            one = outputs(program_words(SOURCE, program, 1), folder)
+            for ranks in (2, 3):  # processes that wait use a core each
+                words = [*launcher, str(ranks), "kernelc", "run", str(SOURCE), "--program", program, *arguments]
+                got = outputs(words, folder)
+                check(got == one, f"{program} differs in {ranks} processes of {library}: {got}")
+        np.save(folder / "x.npy", np.array([1, 4, 9, 16, -1], np.float32))
+        words = [*launcher, "3", "kernelc", "run", str(SOURCE), "--program", "roots", "--arg", "x=@x.npy"]
+        done = run(words, folder)
+        check(done.returncode != 0 and "no negative number" in done.stderr,
+              f"a failing rank of {library}: exit code {done.returncode}, {done.stderr}")
+        (folder / "x.npy").unlink()
+
+
+def without_fetches(folder):
+    """Removes one fetch after another."""
+    for program in RUNS:
+        text = run(["kernelc", "build", str(SOURCE), "--emit", "ir", "--stop-after=order-launches"], folder).stdout
+        lines = text.splitlines(keepends=True)
+        complete = folder / "complete.kir"
+        complete.write_text(text)
+        words = program_words(complete, program, 3) + ["--trust-ir"]
+        want = outputs(words, folder)
+        check(isinstance(want, dict), f"{program} as KIR fails: {want}")
+        begins = [at for at, line in enumerate(lines) if re.match(r"program @", line)]
+        first = next(at for at in begins if f"@{program} " in lines[at])
+        end = min([at for at in begins if at > first], default=len(lines))
+        fetches = [at for at in range(first, end) if re.match(r"\s*fetch ", lines[at])]
+        check(fetches, f"{program} has no fetch")
+        for at in fetches:
+            broken = folder / "broken.kir"
+            broken.write_text("".join(lines[:at] + lines[at + 1:]))
+            got = outputs(program_words(broken, program, 3) + ["--trust-ir"], folder)
+            check(got != want, f"{program} does not need line {at + 1}: {lines[at].strip()}")
+
+
+def random_program(draw):
+    """Returns a program with random indices and distributions, and its sizes."""
+    def index(name, other):
+        factor = draw.choice(["", "", "2 * ", "-"])
+        text = f"{factor}{name} + {draw.randint(-5, 5)}"
+        return draw.choice([text, text, f"{text} + {other}", f"iota({name}) / 2", f"{name} + s"])
+
+    def read(tensor, binders):
+        first, second = binders
+        return f"{tensor}[{index(first, second)}, {index(second, first)} else 0.5]"
+
+    by = [draw.choice(["(M, _)", "(_, N)"]) for _ in range(3)]
+    at = ["(M, _)", "(_, N)"].index(by[1])
+    step = draw.choice([1, 2, 4, 7])
+    condition = draw.choice(["", "if iota(i) % 3 == 0 then x[i, j] else ", "if iota(j) < 4 then x[i, j] else "])
+    text = f"""
+device grid = ranks();
+kernel first(s: i64, x: in f32[M, N], y: out f32[M, N]) {{
+    spmd for i in M by {step}, j in N by 8 {{ y[i, j] = {condition}{read("x", "ij")} + {read("x", "ij")}; }}
+}}
+kernel second(s: i64, x: in f32[M, N], y: in f32[M, N], z: out f32[M, N]) {{
+    spmd for j in N by 3, i in M by {draw.choice(["4", "B"])} {{ z[i, j] = {read("x", "ij")} - {read("y", "ij")}; }}
+}}
+export program whole(x: in f32[M, N], y: out f32[M, N], s: i64) {{
+    let a: f32[M, N] on grid by {by[0]};
+    let b: f32[M, N] on grid by {by[1]};
+    let c: f32[M, N] on grid by {by[1]} = 0.25;
+    copy(x, a);
+    for t in 0..3 {{
+        spmd first(s, a, b);
+        spmd second(s + t, b, a, c);
+        {draw.choice(["swap(b, c);", "spmd second(2, c, b, a);", "copy(c, b);" if at == 0 else "copy(b, c);"])}
+    }}
+    copy(c, y);
+}}
+"""
+    return text.replace("by B", "by 16").replace("iota(i) / 2 else", "iota(i) / 2 else")
+
+
+def random_programs(folder, count):
+    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    refused = 0
+    for number in range(count):
+        file = folder / "random.kdl"
+        file.write_text(random_program(draw))
+        words = ["kernelc", "run", str(file), "--set", f"M={draw.randint(1, 20)}", "--set", f"N={draw.randint(1, 20)}",
+                 "--arg", "x=random:1", "--arg", f"s={draw.randint(-3, 3)}", "--out", "y=@y.npy", "--device"]
+        one = outputs([*words, "grid=ranks?count=1"], folder)
+        if isinstance(one, str):
+            refused += 1
+            check("E0457" in one, f"program {number} fails: {one}\n{file.read_text()}")
+            continue
+        ranks = draw.randint(2, 6)
+        got = outputs([*words, f"grid=ranks?count={ranks}"], folder)
+        check(got == one, f"program {number} differs with {ranks} ranks: {' '.join(words)}\n{file.read_text()}")
+    print(f"{count} random programs, {refused} refused")
+    check(refused * 20 <= count, f"{refused} of {count} programs are refused")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", type=int, default=20)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        in_one_process(folder)
+        without_fetches(folder)
+        random_programs(folder, options.programs)
+        in_processes(folder)
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
