@@ -51,16 +51,12 @@ bool IsWhole(const std::vector<P::ItemContext*>& items, size_t i,
                       [&](size_t index) { return index >= first && index <= last; });
 }
 
-}  // namespace
-
-ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, Names& names,
-                      DiagnosticEngine& diagnostics) {
+/// Builds the tree of a text that has been parsed; null if it could not be.
+ParseResult Build(const ParsedText* parsed, const SourceManager& sources, FileId file, Arena& arena,
+                  Names& names, DiagnosticEngine& diagnostics, size_t errors_before) {
   auto* module = arena.Make<Module>();
   module->file = file;
-  size_t errors_before = diagnostics.error_count();
-  std::unique_ptr<ParsedText> parsed = ParseText(sources, file, diagnostics);
   if (parsed == nullptr) return {module, false};
-
   Builder builder{sources, file, arena, names, diagnostics, *module};
   std::vector<P::ItemContext*> nodes = parsed->tree->item();
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -71,6 +67,23 @@ ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, N
     if (diagnostics.error_count() == count) module->items.push_back(item);
   }
   return {module, parsed->error_tokens.empty() && diagnostics.error_count() == errors_before};
+}
+
+}  // namespace
+
+ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, Names& names,
+                      DiagnosticEngine& diagnostics) {
+  size_t errors = diagnostics.error_count();
+  std::unique_ptr<ParsedText> parsed = ParseText(sources, file, diagnostics);
+  return Build(parsed.get(), sources, file, arena, names, diagnostics, errors);
+}
+
+ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, Names& names,
+                      DiagnosticEngine& diagnostics, NameIndex& index) {
+  size_t errors = diagnostics.error_count();
+  std::unique_ptr<ParsedText> parsed = ParseText(sources, file, diagnostics);
+  if (parsed != nullptr) index = IndexNames(sources, file, *parsed);
+  return Build(parsed.get(), sources, file, arena, names, diagnostics, errors);
 }
 
 }  // namespace kdl::syntax

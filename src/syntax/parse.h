@@ -7,6 +7,7 @@
 #include "support/names.h"
 #include "support/source.h"
 #include "syntax/ast.h"
+#include "syntax/name_index.h"
 
 namespace kdl::syntax {
 
@@ -21,5 +22,9 @@ struct ParseResult {
 /// and to the file's text. Each mistake is reported by one diagnostic.
 ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, Names& names,
                       DiagnosticEngine& diagnostics);
+
+/// Like ParseFile, but also finds the names of the file, even if it has errors.
+ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, Names& names,
+                      DiagnosticEngine& diagnostics, NameIndex& index);
 
 }  // namespace kdl::syntax

@@ -27,8 +27,9 @@ bool KeepNamed(driver::Session& s, ir::Module& module) {
 }  // namespace
 
 driver::Compilation DecideTargets(driver::Session& s, driver::SelectorAround around,
-                                  driver::Until until) {
+                                  driver::Until until, std::optional<std::string> text) {
   driver::CompileRequest request;
+  request.text = std::move(text);
   request.until = until;
   request.edit = [&](driver::Compilation& made) { return KeepNamed(s, *made.module); };
   request.places = {.bindings = s.options.device, .needs_all = false};

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "driver/compile/compile.h"
 
 namespace kdl::tools {
 
 /// Compiles the kernels that --kernel names for the targets in the options. By default, stops once
-/// the tile sizes and the layout of the pipes are known.
+/// the tile sizes and the layout of the pipes are known. If there is a text, it replaces the contents
+/// of the file.
 driver::Compilation DecideTargets(driver::Session& session, driver::SelectorAround around = {},
-                                  driver::Until until = driver::Until::Pipes);
+                                  driver::Until until = driver::Until::Pipes,
+                                  std::optional<std::string> text = {});
 
 }  // namespace kdl::tools

@@ -53,12 +53,13 @@ class NotingSelector final : public passes::TileSelector {
 
 }  // namespace
 
-std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& s) {
+std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& s,
+                                                        std::optional<std::string> text) {
   std::vector<SelectedTiles> noted;
   auto note = [&](const targets::Target& target) {
     return std::make_shared<const NotingSelector>(s, target, noted);
   };
-  if (!DecideTargets(s, note).ok()) return std::nullopt;
+  if (!DecideTargets(s, note, driver::Until::Pipes, std::move(text)).ok()) return std::nullopt;
   return noted;
 }
 

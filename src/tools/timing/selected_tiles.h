@@ -21,7 +21,8 @@ struct SelectedTiles {
 
 /// Returns the choices for the kernels that --kernel names, or for all kernels without it, on each
 /// level of the targets. Compilation stops once the layout of the pipes is known. On error, reports
-/// it and returns nothing.
-std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& session);
+/// it and returns nothing. If there is a text, it replaces the contents of the file.
+std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& session,
+                                                        std::optional<std::string> text = {});
 
 }  // namespace kdl::tools

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "targets/registry.h"
+
+namespace kdl::tools::lsp {
+
+/// Does what `kernelc check` does, including the proofs. Returns JSON: the member `diagnostics` in the form of the
+/// protocol, and `tiles`, the sizes that are chosen for the host: a list of kernels with the values of their constants.
+std::string FullCheck(const targets::Registry& families, const std::string& path,
+                      const std::string& text);
+
+}  // namespace kdl::tools::lsp
