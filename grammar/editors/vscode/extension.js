@@ -1,0 +1,19 @@
+// Starts `kernelc lsp` for files of the language `kernelc`.
+
+const vscode = require('vscode');
+const { LanguageClient, TransportKind } = require('vscode-languageclient/node');
+
+let client;
+
+function activate() {
+  const command = vscode.workspace.getConfiguration('kernelc').get('path');
+  const server = { command, args: ['lsp'], transport: TransportKind.stdio };
+  client = new LanguageClient('kernelc', 'kernelc', server, { documentSelector: [{ language: 'kernelc', scheme: 'file' }] });
+  return client.start();
+}
+
+function deactivate() {
+  return client === undefined ? undefined : client.stop();
+}
+
+module.exports = { activate, deactivate };

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Checks the files for editors in grammar/editors: they contain the words of the lexer and the element types, and
+refer only to things that exist."""
+
+import json
+import pathlib
+import re
+import sys
+
+from shared import checks
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EDITORS = ROOT / "grammar/editors"
+# Types that have no values of their own.
+OTHER_TYPES = {"tf32", "int"}
+
+
+def lexer_words():
+    """Returns the hard and the soft words of the lexer."""
+    text = (ROOT / "grammar/KdlLexer.g4").read_text()
+    hard, soft = text[:text.index("\nIDENT :")].split("// Soft words")
+    return [set(re.findall(r": '(\w+)' ;", part)) for part in (hard, soft)]
+
+
+def scalars():
+    rows = (ROOT / "include/kdl/scalars.def").read_text()
+    return set(re.findall(r"^KDL_(?:SCALAR|FLOAT|NARROW_FLOAT)\((?!Name)\w+, \w+, (\w+),", rows, re.MULTILINE)) | OTHER_TYPES
+
+
+def same(name, found, wanted):
+    found = list(found)
+    checks.expect(f"{name}: each word once", len(found) == len(set(found)), sorted(found))
+    checks.expect(name, set(found) == wanted, f"missing: {sorted(wanted - set(found))}, too many: {sorted(set(found) - wanted)}")
+
+
+def test_textmate(hard, soft):
+    grammar = json.loads((EDITORS / "vscode/syntaxes/kernelc.tmLanguage.json").read_text())
+    rules = grammar["repository"]
+    listed = {name: [word for pattern in rules[name]["patterns"] for group in re.findall(r"\\b\(([\w|]+)\)\\b", pattern["match"])
+                     for word in group.split("|")] for name in ("keywords", "softKeywords", "types")}
+    same("TextMate: hard words", listed["keywords"], hard)
+    same("TextMate: soft words", listed["softKeywords"], soft)
+    same("TextMate: types", listed["types"], scalars())
+    checks.expect("TextMate: all parts exist", {p["include"][1:] for p in grammar["patterns"]} == set(rules))
+    colours = [re.compile(pattern["match"]) for pattern in rules["softKeywords"]["patterns"]]
+    # In the library, these words are no names where a space follows.
+    for file in sorted((ROOT / "stdlib").glob("*.kdl")):
+        for number, line in enumerate(file.read_text().split("\n"), 1):
+            line = re.sub(r"//.*|\"[^\"]*\"", "", line)
+            for word in re.finditer(r"\b(over|by|where|requires|ensures)\b(?= )", line):
+                seen = any(match.start(1) == word.start() for colour in colours for match in colour.finditer(line))
+                if not seen and not line.strip().startswith(word[0]):
+                    checks.expect(f"{file.name}:{number}: `{word[0]}` has a colour", False, line)
+
+
+def test_tree_sitter(hard, soft):
+    text = (EDITORS / "tree-sitter/grammar.js").read_text()
+    lists = {name: re.findall(r"'(\w+)'", body) for name, body in re.findall(r"const (\w+) = \[(.*?)\];", text, re.DOTALL)}
+    same("tree-sitter: hard words", lists["HARD"], hard)
+    same("tree-sitter: soft words", lists["SOFT"], soft)
+    same("tree-sitter: types", lists["SCALARS"], scalars())
+    rules = set(re.findall(r"^    (\w+): (?:_|\$) =>", text, re.MULTILINE))
+    used = set(re.findall(r"\$\.(\w+)", text))
+    checks.expect("tree-sitter: all rules exist", used <= rules and rules - used == {"source_file"}, used ^ rules)
+    for query in (EDITORS / "tree-sitter/queries").glob("*.scm"):
+        nodes = set(re.findall(r"\((\w+)", query.read_text()))
+        checks.expect(f"tree-sitter: {query.name}", nodes <= rules, nodes - rules)
+
+
+def test_lists(hard, soft):
+    vim = (EDITORS / "vim/syntax/kernelc.vim").read_text()
+    words = {}
+    for name, line in re.findall(r"^syntax keyword (\w+) (.*)$", vim, re.MULTILINE):
+        words.setdefault(name, []).extend(line.split())
+    same("Vim: hard words", words["kernelcKeyword"] + words["kernelcConstant"], hard)
+    same("Vim: soft words", words["kernelcSoft"], soft)
+    same("Vim: types", words["kernelcType"], scalars())
+    emacs = (EDITORS / "emacs/kernelc-mode.el").read_text()
+    lists = {name: re.findall(r'"(\w+)"', body) for name, body in re.findall(r"\(defconst kernelc-(\w+)\s+'\((.*?)\)\n", emacs, re.DOTALL)}
+    same("Emacs: words", lists["keywords"] + lists["constants"], hard | soft)
+    same("Emacs: types", lists["types"], scalars())
+    checks.expect("Emacs: balanced parentheses", balance(emacs) == 0)
+
+
+def balance(text):
+    text = re.sub(r';.*|"(\\.|[^"\\])*"|\?\\?.', "", text)
+    return text.count("(") - text.count(")")
+
+
+def test_extension():
+    folder = EDITORS / "vscode"
+    package = json.loads((folder / "package.json").read_text())
+    language, grammar = package["contributes"]["languages"][0], package["contributes"]["grammars"][0]
+    checks.expect("VS Code: the language", (language["id"], language["extensions"]) == ("kernelc", [".kdl"]) and grammar["language"] == "kernelc")
+    paths = [package["main"], language["configuration"], grammar["path"]]
+    checks.expect("VS Code: all files exist", all((folder / path).is_file() for path in paths), paths)
+    json.loads((folder / language["configuration"]).read_text())
+    textmate = json.loads((folder / grammar["path"]).read_text())
+    checks.expect("VS Code: the grammar", textmate["scopeName"] == grammar["scopeName"])
+
+
+def main():
+    hard, soft = lexer_words()
+    checks.expect("the lexer has words", len(hard) > 20 and len(soft) > 20)
+    test_textmate(hard, soft)
+    test_tree_sitter(hard, soft)
+    test_lists(hard, soft)
+    test_extension()
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
