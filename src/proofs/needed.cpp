@@ -7,6 +7,7 @@
 #include "proofs/accesses.h"
 #include "proofs/instances.h"
 #include "proofs/proofs.h"
+#include "proofs/wraps.h"
 
 // For each access that reads the tensor, computes the set of indices for all executions of the access, eliminates
 // everything but sizes and parameters, and reads the bounds of the index from the constraints of the set's pieces.
@@ -22,10 +23,16 @@ class NeededFinder {
  public:
   NeededFinder(const ir::Function& kernel, ir::TypeTable& types, const ir::Value* tensor,
                size_t dim, const std::optional<KernelPart>& part)
-      : kernel_(kernel), tensor_(tensor), dim_(dim), instances_(sets_, kernel, types) {
+      : kernel_(kernel),
+        tensor_(tensor),
+        dim_(dim),
+        wraps_(kernel),
+        instances_(sets_, kernel, types) {
     KeepSizes();
     KeepParams();
     facts_ = instances_.Launch();
+    PointSet asserted = instances_.Around(kernel.body->terminator());
+    if (asserted.known()) facts_ &= asserted;
     if (part) {
       Affine first = instances_.AffineOfValue(part->first);
       facts_ &=
@@ -36,18 +43,23 @@ class NeededFinder {
   NeededParts Find() {
     NeededParts needed;
     PointSet all = instances_.None();
-    for (const AccessView& view : AccessesOf(tensor_)) {
-      if (view.effect == ir::Effect::Write) continue;
-      PointSet read = ReadBy(view);
-      if (!read.known()) needed.unknown = view.op;
-      if (needed.unknown) return needed;
+    const ir::Op* last = nullptr;
+    for (ir::Op* user : ir::UsersOfMemory(tensor_)) {
+      std::optional<AccessView> view = FindAccess(user);
+      if (view && view->effect == ir::Effect::Write) continue;
+      last = user;
+      PointSet read = view ? ReadBy(*view) : PointSet();
+      if (!read.known()) {
+        needed.unknown = user;
+        return needed;
+      }
       sets_.Allow(kStepsOfQuestion);
       all = (all | read).Joined();
     }
     sets_.Allow(kStepsOfQuestion);
     auto pieces = all.SimplifiedWithin(facts_).BoundsOf(kIndex);
     if (!pieces || pieces->size() > kMostParts) {
-      needed.unknown = AccessesOf(tensor_)[0].op;
+      needed.unknown = last;
       return needed;
     }
     for (const PieceBounds& piece : *pieces) needed.parts.push_back(PartOf(piece));
@@ -78,6 +90,7 @@ class NeededFinder {
   /// parameters.
   PointSet ReadBy(const AccessView& view) {
     if (view.tensor != tensor_) return {};
+    if (MayWrap(view)) return {};
     sets_.Allow(kStepsOfQuestion);
     Poly index = instances_.terms().PolyOfIndex(view, dim_);
     Affine at = instances_.AffineOf(index);
@@ -91,6 +104,13 @@ class NeededFinder {
     read = instances_.WithFacts(read);
     return read.WithSome(read.Variables(
         [&](const std::string& name) { return name != kIndex && !kept_.contains(name); }));
+  }
+
+  /// Returns whether the index may overflow 64 bits and wrap to one that is in bounds. A sum with one unknown summand
+  /// that is not multiplied cannot.
+  bool MayWrap(const AccessView& view) {
+    Wraps::Summands sum = wraps_.SummandsOf(view.access().dims[dim_], view.index);
+    return sum.unknown > 1 || !sum.known.both();
   }
 
   /// Returns whether the index depends on a value of which only bounds are known, or on a number of the launch for
@@ -129,6 +149,7 @@ class NeededFinder {
   const ir::Function& kernel_;
   const ir::Value* tensor_;
   size_t dim_;
+  Wraps wraps_;
   SetContext sets_;
   Instances instances_;
   /// The variables that the answer may mention.

@@ -42,6 +42,21 @@ bool IsWholeDimension(const Op* spmd, size_t binder) {
   return ConstantOf(lo) == 0 && is_size;
 }
 
+/// Asserts that first .. end is a part of the dimension. So the proofs know that indices computed from it do not wrap.
+void AssertPart(ir::Module& module, ir::Function& kernel, const Value* hi, Value* first,
+                Value* end) {
+  ir::Builder b(module, kernel.body->first());
+  b.set_loc(kernel.loc);
+  Value* size = hi->def() ? b.Make(OpKind::SizeOf, {}, b.I64Type(),
+                                   {ir::MakeAttr<AttrKey::Size>(hi->def()->attr<AttrKey::Size>())})
+                          : const_cast<Value*>(hi);
+  Value* inside = b.Le(end, size);
+  inside = b.And(inside, b.Ge(first, b.I64(0)));
+  inside = b.And(inside, b.Le(first, end));
+  b.Create(OpKind::Assert, {{inside}, {}}, {},
+           {ir::MakeAttr<AttrKey::Text>(module.context().names.Intern("the part of a rank"))});
+}
+
 }  // namespace
 
 PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel, size_t binder) {
@@ -52,7 +67,9 @@ PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel, size_t
   Op* spmd = OpsOfKind(*copy, OpKind::Spmd)[0];
   Value* from = first;
   Value* to = end;
-  if (!IsWholeDimension(spmd, binder)) {
+  if (IsWholeDimension(spmd, binder)) {
+    AssertPart(module, *copy, spmd->operand(2 * binder + 1), first, end);
+  } else {
     ir::Builder b(module, spmd);
     from = b.Max(spmd->operand(2 * binder), first);
     to = b.Min(spmd->operand(2 * binder + 1), end);

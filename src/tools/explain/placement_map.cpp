@@ -77,6 +77,8 @@ class Mapper {
         return;
       case OpKind::CopyBack:
         return AddBack(op, depth);
+      case OpKind::Fetch:
+        return AddFetch(op, depth);
       case OpKind::Swap:
         return std::swap(owners_[op->operand(0)], owners_[op->operand(1)]);
       default:
@@ -87,6 +89,12 @@ class Mapper {
   void AddTensor(const Op* op) {
     std::string device(op->attr<AttrKey::Device>().text());
     bool by_use = op->HasAttr(AttrKey::ByUse);
+    if (op->HasAttr(AttrKey::Dimension)) {
+      mapped_.tensors.push_back({std::string(op->attr<AttrKey::Name>().text()),
+                                 fmt::format("is distributed over the ranks of {}, dimension {}",
+                                             device, op->attr<AttrKey::Dimension>())});
+      return;
+    }
     owners_[op->result()] = device;
     mapped_.tensors.push_back({std::string(op->attr<AttrKey::Name>().text()),
                                by_use ? fmt::format("begins on {}, where it is used first", device)
@@ -113,10 +121,27 @@ class Mapper {
     mapped_.steps.back().from = to;
   }
 
+  /// Adds the messages that bring a rank what others own. They are not put into a queue.
+  void AddFetch(const Op* op, size_t depth) {
+    std::string device(op->attr<AttrKey::Device>().text());
+    PlacedStep step{StepKind::Move, ++count_, "", SourcePlace(op), device, 0, device, depth, {}};
+    step.text = fmt::format("{}: between the ranks of {}: {}", ir::SourceName(op->operand(0)),
+                            device, op->attr<AttrKey::Cause>().text());
+    mapped_.steps.push_back(std::move(step));
+  }
+
+  /// Returns whether the number of ranks is a bound of the loop.
+  static bool IsOverRanks(const Op* loop) {
+    const Op* bound = loop->kind() == OpKind::Loop ? loop->operand(1)->def() : nullptr;
+    return bound && bound->kind() == OpKind::Ranks;
+  }
+
   void AddRegions(const Op* op, size_t depth) {
     for (size_t r = 0; r < op->regions().size(); ++r) {
       size_t head = mapped_.steps.size();
-      std::string_view word = op->kind() == OpKind::If ? (r == 0 ? "if" : "else") : "loop";
+      std::string_view word = op->kind() == OpKind::If ? (r == 0 ? "if" : "else")
+                              : IsOverRanks(op)        ? "for each rank"
+                                                       : "loop";
       mapped_.steps.push_back(
           {StepKind::Region, 0, std::string(word), SourcePlace(op), {}, 0, {}, depth, {}});
       Block(op->region(r), depth + 1);
