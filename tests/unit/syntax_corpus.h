@@ -189,6 +189,7 @@ requires { 0 <= ids[e] && ids[e] < M; }
 ensures { y[i, c] ~(rtol = 1e-3, atol = 0.5) old(y)[i, c] * 2.0; g = 1; x[i, i] ~ (x[i, i]); }
 
 program p(x: inout f32[M]) {
+    let own: f32[M, N] on grid by (M: 64, _) = 0;
     swap(x, x);
     copy(x to cpu, x);
     spmd k(x);
