@@ -31,7 +31,7 @@ import std.nn;
 export kernel scale<T: f32 | f64, B: int = auto>(a: T, x: in T[N], y: out T[N]) {
     spmd for i in N by B {
         let z = a * x[i];
-        y[i] = z; /* 𝛼 */ let unused = z;
+        y[i] = z; /* 𝛼 */ let _unused = z;
     }
 }
 ensures { y[i] ~ a * x[i]; }
@@ -115,7 +115,7 @@ def test_names(session):
 
     found = session.ask("definition", "z; /*")
     checks.expect("definition", session.words([found["range"]]) == [(7, "z")], found)
-    checks.expect("definition after characters of two units", session.words([session.ask("definition", "unused = z;", 9)["range"]]) == [(7, "z")])
+    checks.expect("definition after characters of two units", session.words([session.ask("definition", "_unused = z;", 10)["range"]]) == [(7, "z")])
     found = session.ask("definition", "limited(nn")
     checks.expect("definition in an imported file", found["uri"].endswith("lib/limits.kdl") and found["range"]["start"]["line"] == 4, found)
     found = session.ask("definition", "relu(s)")

@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 import numpy as np
+from shared import checks
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks.kdl"
 RUNS = {
@@ -32,12 +33,10 @@ LAUNCHERS = {
     "Open MPI": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"],
     "MPICH": ["mpirun.mpich", "-n"],
 }
-failures = []
 
 
 def check(fine, what):
-    if not fine:
-        failures.append(what)
+    checks.expect(what, fine)
 
 
 def run(words, folder):
@@ -71,7 +70,7 @@ def in_one_process(folder):
 def in_processes(folder):
     for library, launcher in LAUNCHERS.items():
         if not shutil.which(launcher[0]):
-            failures.append(f"{launcher[0]} is missing: tests/install.sh tests")
+            check(False, f"{launcher[0]} is missing: tests/install.sh tests")
             continue
         for program, arguments in RUNS.items():
             one = outputs(program_words(SOURCE, program, 1), folder)
@@ -180,9 +179,7 @@ def main():
         without_fetches(folder)
         random_programs(folder, options.programs)
         in_processes(folder)
-    for failure in failures:
-        print(failure)
-    return 1 if failures else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

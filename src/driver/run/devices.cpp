@@ -79,7 +79,7 @@ bool BindRanks(ir::Device& device, const std::string& value, DiagnosticEngine& d
   if (count < 0) {
     std::string name = NameInSource(device.name.text());
     diagnostics.Report(diag::RanksSpec, {}, value, name)
-        .Help(fmt::format("write --device {}=ranks?count=4 for 4 ranks in one process", name));
+        .Help(fmt::format("use --device {}=ranks?count=4, which has 4 ranks in one process", name));
     return false;
   }
   device.rank_count = count;
