@@ -65,6 +65,10 @@ def test_standard_input(folder):
     checks.expect("a dry run of standard input", fmt("--dry-run", "-", folder=folder, given=WILD) == (1, "", ""))
 
 
+def test_repository(_):
+    checks.expect("the samples and the library are formatted", fmt("--dry-run", "samples", "stdlib", folder=ROOT) == (0, "", ""))
+
+
 def test_full_disk(folder):
     """A limit on the size of files acts like a full disk."""
     large = folder / "large.kdl"
@@ -104,7 +108,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", type=int, default=40)
     options = parser.parse_args()
-    for test in (test_files, test_standard_input, test_full_disk, lambda folder: test_programs(folder, options.programs)):
+    for test in (test_files, test_standard_input, test_repository, test_full_disk, lambda folder: test_programs(folder, options.programs)):
         with tempfile.TemporaryDirectory() as folder:
             test(pathlib.Path(folder))
     return checks.end()

@@ -4,7 +4,7 @@ import json
 import select
 import subprocess
 
-WAIT_S = 60
+WAIT_S = 300
 
 
 class Client:
