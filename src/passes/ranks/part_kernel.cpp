@@ -62,6 +62,9 @@ void AssertPart(ir::Module& module, ir::Function& kernel, const Value* hi, Value
 PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel, size_t binder) {
   ir::Function* copy = ir::CloneFunction(kernel, module, NameOfCopy(module, kernel));
   copy->exported = false;
+  for (ir::Param& param : copy->params) {
+    if (param.direction == ir::Direction::Out) param.direction = ir::Direction::InOut;
+  }
   Value* first = AddNumber(module, *copy, "first");
   Value* end = AddNumber(module, *copy, "end");
   Op* spmd = OpsOfKind(*copy, OpKind::Spmd)[0];

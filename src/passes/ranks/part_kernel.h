@@ -11,10 +11,11 @@ struct PartKernel {
   const ir::Value* end = nullptr;
 };
 
-/// Makes the copy. The kernel must have exactly one `spmd for`, at its top level:
+/// Makes the copy. The kernel must have exactly one `spmd for`, at its top level. The copy keeps the other elements of the
+/// tensors that it writes:
 ///
-///   kernel @relax(%x, %y)              spmd [i] (%i: blk<i> in 0 .. %M)
-///   -> kernel @relax_part(%x, %y, %first, %end)   spmd [i] (%i: blk<i> in %first .. %end)
+///   kernel @relax(%x in, %y out)                              spmd (%i: block<i> in 0 .. %M)
+///   -> kernel @relax_part(%x in, %y inout, %first, %end)      spmd (%i: block<i> in %first .. %end)
 PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel, size_t binder);
 
 }  // namespace kdl::passes
