@@ -16,10 +16,11 @@ samples="$build python3 python3-numpy"
 # Packages for the tests. doctest is for unit tests, MPFR for exact values of functions, and clang-format for
 # the format check. clang is the second compiler for generated C++; its runtime contains the sanitizers and
 # the fuzzer. Other packages are for aarch64 code and its emulator, for OpenCL on the processor, for pip
-# packages that Debian does not have (tests/ptxas.py), for the metadata of the installed package (pkgconf), and
-# for the types of the Python package (mypy). Programs with several ranks run with both MPI libraries of Debian.
+# packages that Debian does not have (tests/ptxas.py), for the metadata of the installed package (pkgconf), for
+# the types of the Python package (mypy), and for reading debug information (gdb). Programs with several ranks run with both
+# MPI libraries of Debian.
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
-       ocl-icd-libopencl1 pkgconf python3-venv mypy openmpi-bin libopenmpi-dev mpich libmpich-dev"
+       ocl-icd-libopencl1 pkgconf python3-venv mypy gdb openmpi-bin libopenmpi-dev mpich libmpich-dev"
 # The libraries that the benchmarks compare with; OpenMP is for twins on several threads (tests/bench/twins).
 bench="$samples libdnnl-dev libopenblas-dev libomp-dev"
 

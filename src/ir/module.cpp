@@ -34,6 +34,20 @@ Name Function::UngivenDim() const {
   return found == dims.end() ? Name() : *found;
 }
 
+Loc Context::Inlined(const Loc& loc, Name function, const Loc& call) {
+  if (loc.call) {
+    Loc around = Inlined(loc.call->at, function, call);
+    return Inlined({loc.file, loc.line, loc.column, loc.length}, loc.call->function, around);
+  }
+  // Ops of one fn are inlined one after another, so that the call is usually the newest.
+  auto known = std::find_if(calls_.rbegin(), calls_.rend(), [&](const CallSite& site) {
+    return site.function == function && site.at == call;
+  });
+  Loc inlined = loc;
+  inlined.call = known == calls_.rend() ? &calls_.emplace_back(function, call) : &*known;
+  return inlined;
+}
+
 AxisId Function::AddAxis(Axis axis) {
   axes.push_back(axis);
   return AxisId(static_cast<uint32_t>(axes.size() - 1));

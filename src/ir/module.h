@@ -110,6 +110,13 @@ struct Context {
   std::span<const MatrixInstruction* const> instructions;
   explicit Context(Names& n, std::span<const MatrixInstruction* const> u = {})
       : names(n), instructions(u) {}
+
+  /// Returns the location of code at `loc` after the fn that contains it has been inlined: `loc` with the call added
+  /// around the calls that it already has.
+  Loc Inlined(const Loc& loc, Name function, const Loc& call);
+
+ private:
+  std::deque<CallSite> calls_;
 };
 
 /// The functions of a compilation, in source order. Owns everything that is reachable from them.

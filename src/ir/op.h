@@ -21,13 +21,24 @@ class Op;
 class Region;
 struct Function;
 
+struct CallSite;
+
 /// The source location of an op, for traps, diagnostics and debuggers. Line 0 means that the op has none.
 struct Loc {
   Name file;
   uint32_t line = 0;
   uint32_t column = 0;
   uint32_t length = 0;  ///< in bytes
+  /// The call of the fn that contains the location, if the op is from an inlined fn. Otherwise null.
+  const CallSite* call = nullptr;
   bool operator==(const Loc&) const = default;
+};
+
+/// A call that was inlined. A Context has only one CallSite for each function and location, so they can be compared by
+/// address.
+struct CallSite {
+  Name function;  ///< the name of the fn in KIR, such as `relu.f32`
+  Loc at;         ///< where the call is
 };
 
 struct Use {

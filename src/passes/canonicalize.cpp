@@ -164,7 +164,8 @@ bool MayMerge(const Op* op) {
 
 class Canonicalizer {
  public:
-  explicit Canonicalizer(ir::Module& module) : module_(module) {}
+  Canonicalizer(ir::Module& module, bool keeps_named)
+      : module_(module), keeps_named_(keeps_named) {}
 
   /// Simplifies the body once and returns whether anything changed.
   bool SimplifyOnce(ir::Region* body) {
@@ -190,14 +191,20 @@ class Canonicalizer {
       Value* value = Fold(op, module_);
       if (value && value->type() == op->result()->type()) {
         Replace(op, value);
-      } else if (MayMerge(op)) {
+      } else if (MayMerge(op) && !IsKept(op)) {
         if (Op* equal = in_scope_.Find(op)) Replace(op, equal->result());
       }
     }
     in_scope_.Leave(mark);
   }
 
+  /// Whether the op's result is a tile that debuggers show under its name.
+  bool IsKept(const Op* op) const {
+    return keeps_named_ && !op->result()->name().empty() && !op->result()->type()->axes.empty();
+  }
+
   ir::Module& module_;
+  bool keeps_named_;
   ScopedOps in_scope_;
   bool changed_ = false;
 };
@@ -205,7 +212,7 @@ class Canonicalizer {
 }  // namespace
 
 void RunCanonicalize(PassContext& context, ir::Function& kernel) {
-  Canonicalizer canonicalizer(context.module);
+  Canonicalizer canonicalizer(context.module, context.keeps_tiles);
   while (canonicalizer.SimplifyOnce(kernel.body)) {
   }
 }

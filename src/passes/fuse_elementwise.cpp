@@ -133,8 +133,9 @@ AxisList LoopOrder(const Group& group, const AxisOrder& order) {
 class ElementwiseLoopMaker {
  public:
   ElementwiseLoopMaker(ir::Module& module, const Group& group, const AxisOrder& order,
-                       const Reloads& reloads, const IndexConditions& conditions)
+                       const Reloads& reloads, const IndexConditions& conditions, bool keeps_named)
       : module_(module),
+        keeps_named_(keeps_named),
         group_(group),
         reloads_(reloads),
         conditions_(conditions),
@@ -177,14 +178,15 @@ class ElementwiseLoopMaker {
     return Contains(group_.members, AncestorIn(group_.members[0]->parent_region(), op));
   }
 
-  /// Returns the results that ops outside of the loop use.
+  /// Returns the results that ops outside of the loop use, or that are kept because the source names them.
   std::vector<Value*> Leaving() const {
     std::vector<Value*> leaving;
     for (const Op* op : group_.members) {
       for (Value* result : op->results()) {
         bool outside = std::any_of(result->uses().begin(), result->uses().end(),
                                    [&](const ir::Use& use) { return !IsInside(use.user); });
-        if (outside) leaving.push_back(result);
+        bool is_kept = keeps_named_ && !result->name().empty() && !result->type()->axes.empty();
+        if (outside || is_kept) leaving.push_back(result);
       }
     }
     return leaving;
@@ -289,6 +291,7 @@ class ElementwiseLoopMaker {
   }
 
   ir::Module& module_;
+  bool keeps_named_;
   const Group& group_;
   const Reloads& reloads_;
   const IndexConditions& conditions_;
@@ -318,8 +321,12 @@ bool FoldsInLanes(const Op* op) {
 
 class Former {
  public:
-  Former(ir::Module& module, const ir::Function& kernel)
-      : module_(module), order_(kernel), reloads_(module, kernel, order_), conditions_(kernel) {}
+  Former(ir::Module& module, const ir::Function& kernel, bool keeps_named)
+      : module_(module),
+        keeps_named_(keeps_named),
+        order_(kernel),
+        reloads_(module, kernel, order_, keeps_named),
+        conditions_(kernel) {}
 
   void FormElementwise(ir::Region* body) {
     FormInRegion(body);
@@ -331,7 +338,8 @@ class Former {
     Group group;
     auto close = [&] {
       if (!group.members.empty())
-        ElementwiseLoopMaker(module_, group, order_, reloads_, conditions_).MakeElementwise();
+        ElementwiseLoopMaker(module_, group, order_, reloads_, conditions_, keeps_named_)
+            .MakeElementwise();
       group = {};
     };
     for (Op* op : *region) {
@@ -373,6 +381,7 @@ class Former {
   }
 
   ir::Module& module_;
+  bool keeps_named_;
   AxisOrder order_;
   Reloads reloads_;
   IndexConditions conditions_;
@@ -381,7 +390,7 @@ class Former {
 }  // namespace
 
 void RunFuseElementwise(PassContext& context, ir::Function& kernel) {
-  Former(context.module, kernel).FormElementwise(kernel.body);
+  Former(context.module, kernel, context.keeps_tiles).FormElementwise(kernel.body);
 }
 
 }  // namespace kdl::passes

@@ -182,6 +182,10 @@ class Inliner {
     }
   }
 
+  ir::Loc LocOf(const Op* op) const {
+    return builder_.module().context().Inlined(op->loc(), fn_.name, call_->loc());
+  }
+
   void CopyOp(const Op* op) {
     if (op->kind() == OpKind::While) return CopyWhile(op);
     if (op->kind() == OpKind::Table) {
@@ -193,7 +197,7 @@ class Inliner {
     AxisList mapped = OperandExtras(op);
     std::vector<ir::Type> types;
     for (const Value* result : op->results()) types.push_back(Bound(result->type(), mapped));
-    builder_.set_loc(op->loc());
+    builder_.set_loc(LocOf(op));
     if (op->kind() == OpKind::Contraction) {
       Value*& into = segments[ir::ContractionOp::at_into][0];
       into = builder_.Broadcast(into, types[0]->axes);
@@ -245,7 +249,7 @@ class Inliner {
     if (!mapped.empty()) inits.insert(inits.begin(), AnyElement(inits[0], mapped));
     std::vector<ir::Type> types;
     for (Value* init : inits) types.push_back(init->type());
-    builder_.set_loc(op->loc());
+    builder_.set_loc(LocOf(op));
     Op* copy = builder_.Create(OpKind::While, {inits}, types);
     size_t first = mapped.empty() ? 0 : 1;
     CopyIteration(region, copy->region(), types, mapped);

@@ -40,6 +40,9 @@ struct PassContext {
   std::optional<uint64_t> proof_steps = {};
   /// Whether programs with fused launches are kept as they were, too, under the name that UnfusedName returns.
   bool keeps_unfused = false;
+  /// Whether tiles that the source names are stored in memory, also if nothing else needs them there, so that
+  /// debuggers can show them. Results do not change.
+  bool keeps_tiles = false;
   /// Receives performance remarks; null if nobody asks for them.
   RemarkSink* remarks = nullptr;
   /// The options and conditions of passes from a pipeline file; null without one.

@@ -54,7 +54,7 @@ Result<CompiledModule> Compile(const KernelSource& source, int64_t scratchpad_by
     ClusterEmitter emitter(module, abi, kernel, code, names);
     WorkgroupLayout places(kernel, code, scratchpad_bytes);
     emitter.places = &places;
-    emitter.lines = lines ? &*lines : &lines.emplace(module);
+    emitter.debugging.lines = lines ? &*lines : &lines.emplace(module);
     EmitWorkgroupKernel(emitter);
     scratchpads.push_back(emitter.scratchpad_bytes);
   };

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/common/source_variables.h"
 #include "ir/module.h"
 #include "ir/op.h"
 
@@ -20,7 +21,12 @@ struct CompileOptions {
   std::string prefix = {};  ///< prefix of all symbols; if empty, the module's name
   int opt_level = 2;        ///< 0 to 3; used by generators that create their own `Backend`
   std::string kind = {};    ///< kind of device that the code is for
-  bool lines = false;       ///< for PTX: include source locations
+  bool lines = false;       ///< include debug information (PTX: source lines)
+  /// The variables of the source; null if they are unknown, as for KIR text.
+  const SourceVariables* variables = nullptr;
+  std::string folder = {};  ///< the directory to which the paths of sources are relative
+  /// The path of a script that gdb loads with the debug information; empty: none.
+  std::string gdb_script = {};
 };
 
 /// A row of `kdl_variant.locations`: a source location that a trap or a print refers to.

@@ -1,7 +1,9 @@
 #include "codegen/llvm/compile.h"
 
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/optimize.h"
 #include "codegen/llvm/optimize/widen_half.h"
+#include "codegen/llvm/source_lines.h"
 #include "ir/module.h"
 #include "support/check.h"
 #include "support/result.h"
@@ -32,7 +35,8 @@ void SetProcessor(llvm::Function* function, const Processor& processor) {
 }
 
 void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& source,
-             const ir::Function& kernel, std::string_view prefix, KernelCode& code) {
+             const ir::Function& kernel, std::string_view prefix, const Debugging& debugging,
+             KernelCode& code) {
   DoingScope doing(fmt::format("making LLVM IR of kernel {}", kernel.name.text()));
   const ir::Module& from = *source.module;
   code.kernel = &kernel;
@@ -44,11 +48,25 @@ void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& sour
   code.has_half = source.processor->has_half;
   code.entry = fmt::format("{}.{}.{}", prefix, kernel.name.text(), code.level);
   Emitter emitter(module, abi, kernel, code, from.context().names);
+  emitter.debugging = debugging;
   EmitKernel(emitter);
   for (llvm::Function& made : module) {
     if (!made.isDeclaration() && !made.hasFnAttribute("target-cpu"))
       SetProcessor(&made, *source.processor);
   }
+}
+
+/// Names a Python script that gdb loads with the object, as gdb's manual describes for the section .debug_gdb_scripts.
+void AddGdbScript(llvm::Module& module, const std::string& path) {
+  constexpr const char* kPythonFile = "\1";
+  llvm::Constant* entry =
+      llvm::ConstantDataArray::getString(module.getContext(), kPythonFile + path);
+  auto* global = new llvm::GlobalVariable(module, entry->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::PrivateLinkage, entry, "gdb_script");
+  global->setSection(".debug_gdb_scripts");
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  global->setAlignment(llvm::Align(1));
+  llvm::appendToCompilerUsed(module, {global});
 }
 
 }  // namespace
@@ -66,10 +84,18 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   context.setDiscardValueNames(!options.llvm_ir);
   auto module = machine.MakeModule(context, name);
   AbiTypes abi(context);
+  bool optimizes = machine.opt_level() > 0;
+  std::optional<SourceLines> lines;
+  if (options.lines && options.variables)
+    lines.emplace(*module, *options.variables, options.folder, optimizes);
+  const Debugging debugging{options.variables, /*keeps_variables=*/!optimizes,
+                            lines ? &*lines : nullptr, /*watch=*/nullptr};
   for (const KernelSource& source : sources) {
     for (const ir::Function* kernel : source.kernels)
-      EmitOne(*module, abi, source, *kernel, prefix, compiled.kernels.emplace_back());
+      EmitOne(*module, abi, source, *kernel, prefix, debugging, compiled.kernels.emplace_back());
   }
+  if (lines) lines->Finish();
+  if (lines && !options.gdb_script.empty()) AddGdbScript(*module, options.gdb_script);
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
   Optimize(&machine, machine.opt_level(), *module, compiled.kernels);

@@ -66,24 +66,29 @@ llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar) {
 void EmitOp(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::DebugLoc around = builder.getCurrentDebugLocation();
+  SourceLines* lines = emitter.debugging.lines;
   if (llvm::DebugLoc here =
-          emitter.lines ? emitter.lines->DebugLocFor(op->loc()) : llvm::DebugLoc())
+          lines ? lines->DebugLocFor(op->loc(), op->parent_region()) : llvm::DebugLoc())
     builder.SetCurrentDebugLocation(here);
+  if (emitter.debugging.watch) emitter.debugging.watch->Reach(op);
   if (!emitter.EmitOwn(op)) {
     EmitFunction emit = kEmitters[static_cast<size_t>(op->kind())];
     KDL_CHECK(emit, "'{}' is not an op of the loop level", op->info().spelling);
     emit(emitter, op);
   }
+  if (emitter.debugging.watch) emitter.debugging.watch->Made(op);
   builder.SetCurrentDebugLocation(around);
 }
 
 void EmitRegion(Emitter& emitter, const ir::Region* region) {
+  if (emitter.debugging.watch) emitter.debugging.watch->EnterRegion(region);
   for (ir::Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     EmitOp(emitter, op);
   }
   // Without these markers for the ends of lifetimes, LLVM would keep the buffers in the coroutine's frame.
   if (emitter.coroutine) EndBuffers(emitter, region);
+  if (emitter.debugging.watch) emitter.debugging.watch->LeaveRegion();
 }
 
 }  // namespace kdl::codegen

@@ -10,6 +10,7 @@
 
 #include "codegen/common/compiled.h"
 #include "codegen/llvm/abi.h"
+#include "codegen/llvm/debugging.h"
 #include "codegen/llvm/scratch.h"
 #include "ir/module.h"
 #include "ir/ring.h"
@@ -90,7 +91,7 @@ struct Emitter {
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
   bool stores_past_caches = false;
-  class SourceLines* lines = nullptr;  ///< null if no line table is wanted
+  Debugging debugging;
   int loop_depth = 0;
   llvm::BasicBlock* iteration = nullptr;  ///< start of the innermost loop's body (see AddIndex)
   std::optional<Coroutine> coroutine;     ///< set while a coroutine is emitted
@@ -106,7 +107,6 @@ struct Emitter {
   virtual ~Emitter() = default;
   Emitter(const Emitter&) = delete;
   Emitter& operator=(const Emitter&) = delete;
-
   /// Emits an op whose implementation differs if a core is not a single thread. Returns false for other ops.
   virtual bool EmitOwn(ir::Op*) { return false; }
   llvm::LLVMContext& context() const { return module.getContext(); }

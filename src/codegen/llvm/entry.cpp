@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "codegen/llvm/begin_debugging.h"
 #include "codegen/llvm/emitter.h"
 #include "ir/module.h"
 #include "ir/type.h"
@@ -130,6 +131,8 @@ void EmitPrologue(Emitter& emitter) {
   ReadScalars(emitter);
   PrepareMemories(emitter);
   PrepareDynamicCounters(emitter);
+  if (emitter.debugging.watch) emitter.debugging.watch->Begin();
+  BeginStatements(emitter);
 }
 
 void EmitKernel(Emitter& emitter) {
@@ -139,8 +142,10 @@ void EmitKernel(Emitter& emitter) {
   emitter.code.dynamic_counter_count = CountDynamicCounters(emitter.kernel);
   auto& builder = emitter.builder;
   builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
+  BeginDebugging(emitter, std::string(emitter.kernel.base_name()));
   if (HasBarriers(emitter.kernel)) {
     emitter.code.frame_bytes = kFrameHeaderBytes + emitter.scratch_plan.frame_bytes;
+    BeginStatements(emitter);
     EmitResumable(emitter);
     return FenceReturns(emitter);
   }

@@ -62,7 +62,7 @@ Result<CompiledModule> Compile(const KernelSource& source, const WorkgroupBytes&
     emitter.places = &places;
     emitter.of_multiprocessor = workgroup.of_multiprocessor;
     if (options.lines && !lines) lines.emplace(module, SourceLines::Form::Directives);
-    emitter.lines = lines ? &*lines : nullptr;
+    emitter.debugging.lines = lines ? &*lines : nullptr;
     EmitWorkgroupKernel(emitter);
     emitter.Finish();
   };

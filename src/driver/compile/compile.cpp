@@ -47,6 +47,10 @@ codegen::CompileOptions CodeOptions(const Session& s, const Compilation& made, c
   what.prefix = SymbolPrefix(s, made);
   what.opt_level = static_cast<int>(*s.options.opt_level);
   what.lines = s.options.lines;
+  what.variables = &made.variables;
+  if (!s.options.lines) return what;
+  what.folder = FolderInOutputs(s.options);
+  what.gdb_script = GdbScript(s.options);
   return what;
 }
 

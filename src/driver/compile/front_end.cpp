@@ -12,6 +12,7 @@
 #include "driver/compile/output_names.h"
 #include "driver/compile/phases.h"
 #include "driver/compile/resume.h"
+#include "driver/compile/source_variables.h"
 #include "driver/compile/sources.h"
 #include "driver/compile/stdlib.h"
 #include "driver/defines.h"
@@ -162,6 +163,7 @@ Lowered LowerLanguage(Session& s, FileId file, const std::vector<sema::Define>& 
         irgen::Generate(*checked, s.sources, s.context, s.names.Intern(ModuleName(s.options)),
                         with_tests ? &lowered.contracts : nullptr);
     lowered.module->after = kIrgen;
+    lowered.variables = CollectVariables(*checked, s.sources, s.names);
   }
   if (!s.diagnostics.has_errors()) lowered.end = AfterIrgen(s, lowered, emits);
   return lowered;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/common/source_variables.h"
 #include "driver/compile/session.h"
 #include "ir/contract.h"
 #include "sema/model/checked.h"
@@ -16,7 +17,8 @@ struct Lowered {
   PipelineEnd end = PipelineEnd::Failed;
   /// Null unless `end` is Done, or compilation stopped after irgen.
   std::unique_ptr<ir::Module> module;
-  ir::Contracts contracts;  ///< contracts of the module's functions
+  ir::Contracts contracts;             ///< contracts of the module's functions
+  codegen::SourceVariables variables;  ///< of fns and kernels; empty for a .kir file
   /// Paths of the source files as the user would write them, without the files of the standard
   /// library.
   std::vector<std::string> files_read;

@@ -10,6 +10,7 @@
 
 #include "driver/compile/stdlib.h"
 #include "driver/diagnostics.h"
+#include "driver/own_root.h"
 
 namespace kdl::driver {
 
@@ -65,6 +66,20 @@ std::string NameInOutputs(const Options& options, const std::string& path) {
   if (options.lines) return path;
   // Imported files are in the folder of the compiled file or in its subfolders.
   return fs::path(path).lexically_relative(fs::path(options.files[0]).parent_path()).string();
+}
+
+std::string FolderInOutputs(const Options& options) {
+  std::error_code ignored;
+  const std::string folder = fs::current_path(ignored).string();
+  return Mapped(options, folder).value_or(folder);
+}
+
+std::string GdbScript(const Options& options) {
+  std::error_code ignored;
+  // By default, gdb trusts the files in /usr/share/gdb/auto-load.
+  const fs::path path = OwnRoot() / "share/gdb/auto-load/kernelc/kdl_printers.py";
+  if (!fs::exists(path, ignored)) return "";
+  return Mapped(options, path.string()).value_or(path.string());
 }
 
 std::string SpecsInOutputs(const Options& options, const targets::Registry& families,

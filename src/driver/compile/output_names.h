@@ -26,6 +26,14 @@ bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEn
 /// and in code that runs immediately, the name is the full path.
 std::string NameInOutputs(const Options& options, const std::string& path);
 
+/// Returns the current folder, to which paths of sources are relative, as debug information names it.
+/// --path-prefix-map applies.
+std::string FolderInOutputs(const Options& options);
+
+/// Returns the path of the script with which gdb shows tiles, or nothing if it is not installed. --path-prefix-map
+/// applies.
+std::string GdbScript(const Options& options);
+
 /// Returns a list of device specs as written into the outputs of a build. --path-prefix-map applies
 /// to the paths in the specs.
 std::string SpecsInOutputs(const Options& options, const targets::Registry& families,

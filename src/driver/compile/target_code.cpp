@@ -46,6 +46,7 @@ passes::PassContext ContextOf(Session& s, TargetCode& code) {
           .facts = code.target.facts.get(),
           .selector = code.target.selector.get(),
           .pipes = RequestedPipeMode(s.options),
+          .keeps_tiles = s.options.opt_level == 0,
           .remarks = s.wants_remarks ? &code.remarks : nullptr,
           .settings = &code.settings};
 }

@@ -7,6 +7,7 @@
 #include "codegen/orchestration/orchestration.h"
 #include "driver/diagnostics.h"
 #include "driver/emit/toolchain.h"
+#include "driver/own_root.h"
 #include "support/io.h"
 
 namespace kdl::driver {

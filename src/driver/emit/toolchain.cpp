@@ -10,6 +10,7 @@
 #include "codegen/llvm/link_shared.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
+#include "driver/own_root.h"
 #include "kdl/kernel_abi.h"
 #include "support/process.h"
 #include "support/system_libraries.h"
@@ -67,11 +68,6 @@ bool RunTool(std::vector<std::string> words, DiagnosticEngine& diagnostics) {
 }
 
 }  // namespace
-
-fs::path OwnRoot() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-}
 
 bool LinkImages(const std::vector<std::string>& objects, const std::string& output,
                 DiagnosticEngine& diagnostics) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,9 +7,6 @@
 #include "support/diagnostics.h"
 
 namespace kdl::driver {
-
-/// Returns the folder that contains bin/kernelc.
-std::filesystem::path OwnRoot();
 
 /// Links objects into a shared object that only the runtime can load. Reports an error if this fails.
 bool LinkImages(const std::vector<std::string>& objects, const std::string& output,

@@ -231,11 +231,12 @@ Type ReadType(TextReader& reader) {
   return nullptr;
 }
 
-std::optional<Loc> ReadLoc(TextReader& reader) {
+namespace {
+
+/// Reads `"FILE":LINE:COLUMN+LENGTH`.
+std::optional<Loc> ReadPlace(TextReader& reader) {
   TextCursor& cursor = reader.cursor;
   Loc loc;
-  if (!cursor.TryWord("loc")) return loc;
-  if (!cursor.Sign("(")) return std::nullopt;
   if (cursor.NextIs("\"")) {
     std::optional<std::string> file = cursor.QuotedText("a file");
     if (!file) return std::nullopt;
@@ -258,7 +259,24 @@ std::optional<Loc> ReadLoc(TextReader& reader) {
     }
     *value = static_cast<uint32_t>(*number);
   }
-  return cursor.Sign(")") ? std::optional(loc) : std::nullopt;
+  return loc;
+}
+
+}  // namespace
+
+std::optional<Loc> ReadLoc(TextReader& reader) {
+  TextCursor& cursor = reader.cursor;
+  if (!cursor.TryWord("loc")) return Loc();
+  if (!cursor.Sign("(")) return std::nullopt;
+  std::optional<Loc> loc = ReadPlace(reader);
+  while (loc && cursor.TryWord("in")) {
+    std::optional<std::string> function = cursor.QuotedText("a function");
+    if (!function || !cursor.Word("at")) return std::nullopt;
+    std::optional<Loc> call = ReadPlace(reader);
+    if (!call) return std::nullopt;
+    loc = reader.module.context().Inlined(*loc, reader.Intern(*function), *call);
+  }
+  return loc && cursor.Sign(")") ? loc : std::nullopt;
 }
 
 Value* ReadValue(TextReader& reader) {

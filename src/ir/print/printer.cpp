@@ -341,10 +341,18 @@ void OpPrinter::PrintRegionHeader(const Op* op) {
   text_ += (this->*kHeads[static_cast<size_t>(op->kind())].head)(op);
 }
 
+/// Returns the text of a location without the calls through which it was inlined.
+std::string PlaceText(const Loc& loc) {
+  return fmt::format("{}:{}:{}+{}", loc.file.empty() ? "" : Quoted(loc.file.text()), loc.line,
+                     loc.column, loc.length);
+}
+
 std::string OpPrinter::LocText(const Loc& loc) const {
   if (!options_.locs || loc == Loc()) return "";
-  return fmt::format(" loc({}:{}:{}+{})", loc.file.empty() ? "" : Quoted(loc.file.text()), loc.line,
-                     loc.column, loc.length);
+  std::string calls;
+  for (const CallSite* call = loc.call; call; call = call->at.call)
+    calls += fmt::format(" in {} at {}", Quoted(call->function.text()), PlaceText(call->at));
+  return fmt::format(" loc({}{})", PlaceText(loc), calls);
 }
 
 void OpPrinter::PrintFirstLine(const Op* op) {

@@ -78,8 +78,12 @@ Op* PartTwin(ir::Module& module, Op* load) {
 
 }  // namespace
 
-Reloads::Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order) {
-  auto may_reload = [&](const Op* op) { return MayReload(op, order); };
+Reloads::Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order,
+                 bool keeps_named) {
+  auto may_reload = [&](const Op* op) {
+    bool is_kept = keeps_named && !op->results().empty() && !op->result()->name().empty();
+    return !is_kept && MayReload(op, order);
+  };
   for (Op* load : OpsIn(kernel.body, may_reload)) twins_[load] = PartTwin(module, load);
   auto may_repeat = [&](const Op* op) {
     bool casts = op->kind() == OpKind::Cast && twins_.contains(op->operand(0)->def());

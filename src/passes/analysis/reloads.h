@@ -15,8 +15,8 @@ namespace kdl::passes {
 class Reloads {
  public:
   /// Finds the loads that loops can repeat. Makes a twin of each load whose tile is also used by ops that
-  /// cannot repeat the load.
-  Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order);
+  /// cannot repeat the load. If `keeps_named` is true, tiles that the source names are loaded only once.
+  Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order, bool keeps_named);
 
   /// Returns the load or cast that computes the value if loops repeat it; otherwise null.
   ir::Op* RepeatedLoad(const ir::Value* value) const;

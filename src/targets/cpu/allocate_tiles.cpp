@@ -83,8 +83,11 @@ std::vector<Carried> CarriedTiles(Op* loop) {
 
 class TileAllocator {
  public:
-  TileAllocator(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
-      : module_(module), kernel_{kernel, facts, AxisOrder(kernel)}, b_(module) {}
+  TileAllocator(passes::PassContext& context, const ir::Function& kernel)
+      : module_(context.module),
+        keeps_named_(context.keeps_tiles),
+        kernel_{kernel, ProcessorFactsOf(context), AxisOrder(kernel)},
+        b_(context.module) {}
 
   void AllocateAll(ir::Region* body) {
     PlaceRegion(body);
@@ -196,8 +199,9 @@ class TileAllocator {
     Value* result = op->result(i);
     if (auto chosen = tile_buffers_.find(result); chosen != tile_buffers_.end())
       return chosen->second;
-    Value* tile_buffer = YieldTarget(result, op);
-    if (!tile_buffer) tile_buffer = KeptTileBuffer(op, i);
+    // A tile that is kept stays in its buffer, even if nothing reads it any more.
+    Value* tile_buffer = keeps_named_ ? nullptr : YieldTarget(result, op);
+    if (!tile_buffer && !keeps_named_) tile_buffer = KeptTileBuffer(op, i);
     if (!tile_buffer) {
       tile_buffer = NewTileBuffer(op, result->type(), std::nullopt,
                                   PanelOf(kernel_, module_.context(), result));
@@ -352,7 +356,9 @@ class TileAllocator {
     std::vector<std::pair<Value*, Value*>> made;
     for (size_t i = 0; i < elementwise->results().size(); ++i) {
       Value* result = elementwise->result(i);
-      if (result->uses().empty() || !IsTileValue(result) || IsFolded(yield->operand(i))) continue;
+      bool is_kept = keeps_named_ && !result->name().empty();
+      bool is_needed = is_kept || !result->uses().empty();
+      if (!is_needed || !IsTileValue(result) || IsFolded(yield->operand(i))) continue;
       Value* tile_buffer = ResultTileBuffer(elementwise, i);
       bool lies = !by_vectors || LastAxisOf(tile_buffer) == axis;
       made.emplace_back(result,
@@ -473,6 +479,7 @@ class TileAllocator {
       Value* tile_buffer = tile_buffers_.at(tile.init);
       if (!IsHandedOver(tile.init, loop)) {
         Value* copy = NewTileBuffer(loop, tile.init->type());
+        if (keeps_named_) copy->set_name(tile.param->name());
         MoveTileBuffer(tile_buffer, copy);
         tile_buffer = copy;
       }
@@ -487,6 +494,7 @@ class TileAllocator {
     for (Value* result : op->results()) {
       if (!IsTileValue(result)) continue;
       tile_buffers_[result] = NewTileBuffer(op, result->type());
+      if (keeps_named_) tile_buffers_[result]->set_name(result->name());
       carries = true;
     }
     for (ir::Region* region : op->regions()) PlaceRegion(region);
@@ -601,6 +609,7 @@ class TileAllocator {
   };
 
   ir::Module& module_;
+  bool keeps_named_;
   KernelShape kernel_;
   ir::Builder b_;
   Op* after_ = nullptr;                                    ///< the op after the current one
@@ -613,7 +622,7 @@ class TileAllocator {
 }  // namespace
 
 void RunAllocateTiles(PassContext& context, ir::Function& kernel) {
-  TileAllocator(context.module, kernel, ProcessorFactsOf(context)).AllocateAll(kernel.body);
+  TileAllocator(context, kernel).AllocateAll(kernel.body);
 }
 
 }  // namespace kdl::cpu

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "codegen/llvm/begin_debugging.h"
 #include "codegen/llvm/coroutines/coroutines.h"
 #include "codegen/llvm/emitter.h"
 #include "ir/op_info.h"
@@ -39,10 +40,13 @@ llvm::Value* FrameOf(Emitter& emitter) {
 llvm::Function* EmitBody(Emitter& entry) {
   Emitter emitter(entry.module, entry.abi, entry.kernel, entry.code, entry.names);
   emitter.scratch_plan = entry.scratch_plan;
+  emitter.debugging = entry.debugging;
   std::string symbol = entry.code.entry + ".body";
   DeclareCoroutine(emitter, symbol);
   emitter.builder.SetInsertPoint(
       llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
+  const DebuggingScope scope(entry);
+  BeginDebugging(emitter, std::string(entry.kernel.base_name()));
   emitter.frame = FrameOf(emitter);
   BeginCoroutine(emitter, nullptr, emitter.frame);
   emitter.core_slot = InFrame(emitter, kCoreAt, "core.slot");

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include <cstddef>
@@ -5,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/llvm/begin_debugging.h"
 #include "codegen/llvm/coroutines/coroutines.h"
 #include "codegen/llvm/emitter.h"
 #include "ir/attr.h"
@@ -87,8 +89,12 @@ void EmitValuesBefore(Emitter& emitter, const ir::Op* stage) {
 void EmitStage(Emitter& kernel, ir::Op* op) {
   Emitter emitter(kernel.module, kernel.abi, kernel.kernel, kernel.code, kernel.names);
   emitter.scratch_plan = kernel.scratch_plan;
-  DeclareCoroutine(emitter, kernel.code.entry + "." + op->attr<ir::AttrKey::Name>().str());
+  emitter.debugging = kernel.debugging;
+  const std::string stage = op->attr<ir::AttrKey::Name>().str();
+  DeclareCoroutine(emitter, kernel.code.entry + "." + stage);
   emitter.builder.SetInsertPoint(emitter.NewBlock("entry"));
+  const DebuggingScope scope(kernel);
+  BeginDebugging(emitter, fmt::format("{}.{}", kernel.kernel.base_name(), stage));
   llvm::Value* scratch = LoadField(emitter, emitter.abi.kdl_core, emitter.function->getArg(1),
                                    kdl_core_fields::scratch, "scratch");
   BeginCoroutine(emitter, op, scratch);

@@ -1,6 +1,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <cstdint>
+#include <iterator>
 
 #include "codegen/llvm/emitter.h"
 #include "ir/attr.h"
@@ -26,6 +27,53 @@ void MakeTrapExit(Emitter& emitter) {
   exit.bound = builder.CreatePHI(builder.getInt64Ty(), 2, "bound");
 }
 
+/// Returns the function void kdl_trapped(kdl_trap*, int32_t* stop, int32_t code, int32_t location, int64_t index, int64_t
+/// bound), which writes a trap. Debuggers can stop in it: its caller is at the statement that traps.
+llvm::Function* TrappedFunction(const Emitter& emitter) {
+  constexpr const char* kName = "kdl_trapped";
+  if (llvm::Function* made = emitter.module.getFunction(kName)) return made;
+  llvm::IRBuilder<> builder(emitter.context());
+  llvm::Type* word = builder.getInt32Ty();
+  llvm::Type* number = builder.getInt64Ty();
+  llvm::Type* pointer = builder.getPtrTy();
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(builder.getVoidTy(), {pointer, pointer, word, word, number, number},
+                              false),
+      llvm::GlobalValue::InternalLinkage, kName, emitter.module);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->setUWTableKind(llvm::UWTableKind::Default);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", function));
+  constexpr unsigned kFields[] = {kdl_trap_fields::code, kdl_trap_fields::location,
+                                  kdl_trap_fields::index, kdl_trap_fields::bound};
+  for (unsigned i = 0; i < std::size(kFields); ++i)
+    builder.CreateStore(
+        function->getArg(2 + i),
+        builder.CreateStructGEP(emitter.abi.kdl_trap, function->getArg(0), kFields[i]));
+  builder.CreateAlignedStore(builder.getInt32(1), function->getArg(1), llvm::Align(4))
+      ->setAtomic(llvm::AtomicOrdering::Monotonic);
+  builder.CreateRetVoid();
+  return function;
+}
+
+/// Like TrapUnless, but the code that leaves the kernel belongs to the statement that traps.
+void TrapInPlace(Emitter& emitter, llvm::Value* ok, const TrapLocation& location,
+                 llvm::Value* index, llvm::Value* bound) {
+  auto& builder = emitter.builder;
+  auto* go_on = llvm::BasicBlock::Create(emitter.context(), "", emitter.function);
+  auto* trap = llvm::BasicBlock::Create(emitter.context(), "trap", emitter.function);
+  builder.CreateCondBr(ok, go_on, trap);
+  builder.SetInsertPoint(trap);
+  FindTrap(emitter);
+  auto number = static_cast<uint32_t>(LocationIndex(emitter.code, location));
+  builder.CreateCall(
+      TrappedFunction(emitter),
+      {emitter.trap, emitter.stop, builder.getInt32(static_cast<uint32_t>(location.code)),
+       builder.getInt32(number), index, bound});
+  Leave(emitter, builder, Ending::Trapped);
+  builder.SetInsertPoint(go_on);
+}
+
 }  // namespace
 
 void Leave(Emitter& emitter, llvm::IRBuilder<>& builder, Ending ending) {
@@ -42,6 +90,7 @@ void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location,
                 llvm::Value* bound) {
   auto& builder = emitter.builder;
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(ok); known && known->isOne()) return;
+  if (emitter.debugging.keeps_variables) return TrapInPlace(emitter, ok, location, index, bound);
   if (!emitter.trap_exit.block) MakeTrapExit(emitter);
   llvm::BasicBlock* here = builder.GetInsertBlock();
   auto* go_on = llvm::BasicBlock::Create(emitter.context(), "", emitter.function);

@@ -176,7 +176,8 @@ void EmitWorkgroupKernel(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   emitter.keeps_blocks = KeepsBlocks(emitter.kernel);
   emitter.Declare();
-  if (emitter.lines) emitter.lines->Enter(*emitter.function, emitter.kernel.loc);
+  if (SourceLines* lines = emitter.debugging.lines)
+    lines->Enter(*emitter.function, emitter.kernel.loc);
   builder.SetInsertPoint(NewBlock(emitter, "entry"));
   if (HasOp(emitter.kernel, ir::OpKind::Barrier) && MayTrapAlone(emitter.kernel)) {
     emitter.live = StackPlace(emitter, builder.getInt1Ty(), "live");

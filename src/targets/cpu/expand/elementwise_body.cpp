@@ -60,9 +60,10 @@ bool ElementwiseLoopBody::IsKept(const Value* result) const {
          !IsFolded(elementwise_->region()->terminator()->operand(result->index()));
 }
 
-/// Returns the number of elements in a chunk. If the body only prefetches, a chunk is one cache line.
+/// Returns the number of elements in a chunk. If the body only prefetches, a chunk is one cache line. If debuggers are to
+/// show the tiles, there is only one loop, which they can follow element by element.
 int64_t ElementwiseLoopBody::Lanes() const {
-  if (!last_.Vectorizes()) return 1;
+  if (!last_.Vectorizes() || e_.context.keeps_tiles) return 1;
   int64_t lanes = e_.LanesAlong(axes_.back(), ChunkBytesOf(elementwise_, last_, e_.facts));
   if (!OnlyAsks(elementwise_)) return lanes;
   int64_t most = std::min(e_.facts.cache_line_bytes / last_.Bytes(), e_.Extent(axes_.back()));
@@ -162,6 +163,7 @@ void ElementwiseLoopBody::ExpandLoadOp(Op* op) {
   access.mask = Optional(load.mask());
   Prefetch(access);
   Value* loaded = ExpandLoad(e_.b, access);
+  if (e_.context.keeps_tiles) loaded->set_name(op->result()->name());
   map_[op->result()] = access.chunk.lanes == 1 ? loaded : Permuted(loaded);
 }
 

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <llvm/IR/DIBuilder.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/common/source_variables.h"
+
+namespace kdl::codegen {
+
+/// Creates the types of variables that debuggers show.
+class DebugTypes {
+ public:
+  explicit DebugTypes(llvm::DIBuilder& builder) : builder_(builder) {}
+
+  llvm::DIType* Element(Scalar scalar);
+  /// A tile in memory as an array of arrays, named as in the source, such as `f32[i, j]`. The memory may be larger than
+  /// the tile's blocks.
+  llvm::DIType* Tile(const SourceVariable& variable, const std::vector<int64_t>& extents);
+  /// The elements of a tile that are being computed.
+  llvm::DIType* Lanes(const SourceVariable& variable, int64_t lanes);
+  /// A tensor whose rows adjoin. `sizes` are the variables of its sizes or constants.
+  llvm::DIType* Tensor(const SourceVariable& variable, const std::vector<llvm::Metadata*>& sizes);
+  /// A block of a range: its start and its size.
+  llvm::DIType* Range();
+
+ private:
+  llvm::DIType* Array(Scalar scalar, const std::vector<int64_t>& extents);
+
+  llvm::DIBuilder& builder_;
+  std::map<Scalar, llvm::DIType*> elements_;
+  llvm::DIType* range_ = nullptr;
+};
+
+}  // namespace kdl::codegen

@@ -1,0 +1,406 @@
+#include "codegen/llvm/debug_variables.h"
+
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/op_kind.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+using Operations = std::vector<uint64_t>;
+constexpr uint64_t kRead = llvm::dwarf::DW_OP_deref;
+
+/// Returns the name of the variable to which a value belongs, and the part that the value is: "start" or "size" of a
+/// range, otherwise nothing.
+std::pair<std::string_view, std::string_view> SplitName(std::string_view name) {
+  size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return {name, ""};
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+
+SourcePlace PlaceOf(const ir::Loc& loc) { return {loc.line, loc.column}; }
+
+/// Returns the assignment whose statement contains the place, or null.
+const SourceVariable::Assignment* AssignmentAt(const SourceVariable& variable, SourcePlace place) {
+  auto found = std::ranges::find_if(variable.assignments, [&](const auto& assignment) {
+    return assignment.begin <= place && place < assignment.end;
+  });
+  return found == variable.assignments.end() ? nullptr : &*found;
+}
+
+std::vector<int64_t> ExtentsOf(ir::Type buffer) {
+  std::vector<int64_t> extents;
+  for (Size extent : buffer->dims) extents.push_back(extent->value);
+  return extents;
+}
+
+/// While one exists, instructions belong to no line, so that debuggers stop at a line after them.
+class Unseen {
+ public:
+  explicit Unseen(llvm::IRBuilder<>& builder)
+      : builder_(builder), outer_(builder.getCurrentDebugLocation()) {
+    builder.SetCurrentDebugLocation(llvm::DebugLoc());
+  }
+  ~Unseen() { builder_.SetCurrentDebugLocation(outer_); }
+  Unseen(const Unseen&) = delete;
+  Unseen& operator=(const Unseen&) = delete;
+
+ private:
+  llvm::IRBuilder<>& builder_;
+  llvm::DebugLoc outer_;
+};
+
+}  // namespace
+
+DebugVariables::DebugVariables(Emitter& emitter, const SourceVariables& variables, bool keeps,
+                               SourceLines* lines)
+    : emitter_(emitter), variables_(variables), keeps_(keeps), lines_(lines) {
+  if (lines_) types_.emplace(lines_->builder());
+}
+
+const SourceFunction* DebugVariables::FunctionAt(const ir::Loc& loc) const {
+  return variables_.FindFunction(loc.call ? loc.call->function : emitter_.kernel.name, loc);
+}
+
+const SourceVariable* DebugVariables::Find(std::string_view name, const ir::Loc& loc) const {
+  const SourceFunction* function = FunctionAt(loc);
+  if (!function) return nullptr;
+  const SourceVariable* found = nullptr;
+  for (const SourceVariable& variable : function->variables) {
+    bool is_here = variable.name.text() == name &&
+                   (variable.IsIn(PlaceOf(loc)) || AssignmentAt(variable, PlaceOf(loc)));
+    if (is_here) found = &variable;
+  }
+  return found;
+}
+
+/// Finds the buffers of tiles, and for tiles without buffers, how many elements are computed together.
+void DebugVariables::FindShapes() {
+  WalkEmitted(emitter_, [&](const ir::Op* op) {
+    for (const ir::Value* value : op->results()) {
+      if (value->name().empty()) continue;
+      const SourceVariable* variable = Find(value->name().text(), op->loc());
+      if (!variable || variable->kind != VariableKind::Tile) continue;
+      ir::Type type = value->type();
+      if (type->scalar != variable->scalar) continue;
+      Shape& shape = shapes_[KeyOf(*variable, {op->loc(), op->parent_region()})];
+      if (type->kind == ir::TypeKind::Buffer) {
+        if (shape.extents.empty()) shape.extents = ExtentsOf(type);
+      } else if (type->kind == ir::TypeKind::Vector || ir::IsScalar(type)) {
+        shape.lanes = std::max(shape.lanes, ir::Lanes(type));
+      }
+    }
+  });
+}
+
+// -- Declarations ----------------------------------------------------------------------------------
+
+llvm::DIType* DebugVariables::TypeOf(const Key& key) {
+  const SourceVariable& variable = *key.variable;
+  switch (variable.kind) {
+    case VariableKind::Scalar:
+      return types_->Element(variable.scalar);
+    case VariableKind::Range:
+      return types_->Range();
+    case VariableKind::Tile: {
+      const Shape& shape = shapes_[key];
+      return shape.extents.empty() ? types_->Lanes(variable, std::max<int64_t>(shape.lanes, 1))
+                                   : types_->Tile(variable, shape.extents);
+    }
+    case VariableKind::Tensor:
+      break;
+  }
+  std::vector<llvm::Metadata*> sizes;
+  for (Size size : variable.sizes) {
+    constexpr int64_t kUnknown = -1;
+    llvm::Metadata* count = llvm::ConstantAsMetadata::get(emitter_.builder.getInt64(
+        static_cast<uint64_t>(IsConstant(size) ? size->value : kUnknown)));
+    if (size->kind == SizeKind::Symbol) {
+      for (const auto& [other, declared] : declared_) {
+        if (other.call == key.call && other.variable->name == size->symbol) count = declared;
+      }
+    }
+    sizes.push_back(count);
+  }
+  return types_->Tensor(variable, sizes);
+}
+
+llvm::DILocalVariable* DebugVariables::Declared(const Key& key, const Here& here) {
+  if (auto known = declared_.find(key); known != declared_.end()) return known->second;
+  const SourceVariable& variable = *key.variable;
+  llvm::DILocalScope* scope = lines_->ScopeOf(variable, here.loc, here.region);
+  llvm::DIBuilder& builder = lines_->builder();
+  llvm::DIFile* file = scope->getFile();
+  llvm::StringRef name = variable.name.text();
+  llvm::DIType* type = TypeOf(key);
+  constexpr bool kPreserve = true;
+  return declared_[key] =
+             variable.parameter > 0
+                 ? builder.createParameterVariable(scope, name, variable.parameter, file,
+                                                   variable.declared.line, type, kPreserve)
+                 : builder.createAutoVariable(scope, name, file, variable.declared.line, type,
+                                              kPreserve);
+}
+
+// -- Records ---------------------------------------------------------------------------------------
+
+/// Records that the variable is the result of the operations on `value`.
+void DebugVariables::Show(const Key& key, llvm::Value* value, llvm::ArrayRef<uint64_t> operations,
+                          const Here& here) {
+  if (!lines_) return;
+  llvm::DILocalVariable* declared = Declared(key, here);
+  lines_->builder().insertDbgValueIntrinsic(
+      value, declared, lines_->builder().createExpression(operations),
+      lines_->DeclarationOf(*key.variable, here.loc, here.region),
+      emitter_.builder.GetInsertBlock());
+}
+
+/// Records that the variable's value is unknown.
+void DebugVariables::Forget(const Key& key, const Here& here) {
+  if (records_.erase(key) > 0)
+    Show(key, llvm::PoisonValue::get(emitter_.builder.getInt64Ty()), {}, here);
+}
+
+llvm::AllocaInst* DebugVariables::SlotOf(const Key& key, llvm::Type* type) {
+  llvm::AllocaInst*& slot = slots_[key];
+  if (slot) return slot;
+  const llvm::IRBuilder<>::InsertPointGuard guard(emitter_.builder);
+  llvm::BasicBlock& entry = emitter_.function->getEntryBlock();
+  emitter_.builder.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  emitter_.builder.SetCurrentDebugLocation(llvm::DebugLoc());
+  return slot = StackPlace(emitter_, type, key.variable->name.text());
+}
+
+/// Records that the variable is in memory, at the address `record.value`.
+void DebugVariables::Place(const Key& key, const Record& record, const Here& here) {
+  records_[key] = record;
+  places_[key] = here;
+  bool is_fixed = llvm::isa<llvm::AllocaInst>(record.value);
+  if (!keeps_ || is_fixed) return Show(key, record.value, {kRead}, here);
+  llvm::AllocaInst* slot = SlotOf(key, emitter_.builder.getPtrTy());
+  const Unseen unseen(emitter_.builder);
+  emitter_.builder.CreateStore(record.value, slot);
+  Show(key, slot, {kRead, kRead}, here);
+}
+
+/// Records that the variable, or its part that begins at bit `at_bit`, has the value.
+void DebugVariables::Keep(const Key& key, llvm::Value* value, const Here& here, uint64_t at_bit) {
+  auto& builder = emitter_.builder;
+  const SourceVariable& variable = *key.variable;
+  places_[key] = here;
+  const llvm::Type* element = value->getType()->getScalarType();
+  const SourceVariable::Assignment* assignment = AssignmentAt(variable, PlaceOf(here.loc));
+  Record record{assignment ? assignment->end : PlaceOf(here.loc), value, false};
+  bool is_bool = element->isIntegerTy(1);
+  uint64_t bits = static_cast<uint64_t>(Bytes(variable.scalar)) * 8;
+  uint64_t all = bits;
+  if (variable.kind == VariableKind::Range) all = 128;
+  if (variable.kind == VariableKind::Tile)
+    all = bits * static_cast<uint64_t>(std::max<int64_t>(shapes_[key].lanes, 1));
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType()))
+    bits *= vector->getNumElements();
+  if (at_bit + bits > all) return;
+  if (!keeps_) {
+    records_[key] = record;
+    if (is_bool && value->getType()->isVectorTy()) return;
+    if (bits == all) return Show(key, value, {}, here);
+    return Show(key, value, {llvm::dwarf::DW_OP_LLVM_fragment, at_bit, bits}, here);
+  }
+  llvm::AllocaInst* slot = SlotOf(key, llvm::ArrayType::get(builder.getInt8Ty(), all / 8));
+  const Unseen unseen(builder);
+  if (is_bool) value = builder.CreateZExt(value, WithLanesOf(value, builder.getInt8Ty()));
+  llvm::Value* address =
+      at_bit == 0 ? slot
+                  : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), slot, at_bit / 8);
+  builder.CreateAlignedStore(value, address, llvm::Align(1));
+  record.value = slot;
+  record.in_memory = true;
+  records_[key] = record;
+  Show(key, slot, {kRead}, here);
+}
+
+void DebugVariables::DeclareTensor(const SourceVariable& variable, const Memory& memory) {
+  const Here here{emitter_.kernel.loc, emitter_.kernel.body};
+  Place(KeyOf(variable, here), {PlaceOf(here.loc), memory.base, true}, here);
+}
+
+/// Shows the variables that are constants, in all of the function.
+void DebugVariables::DeclareConstants(const SourceFunction& function, const Here& here) {
+  for (const SourceVariable& variable : function.variables) {
+    std::optional<uint64_t> bits = variable.constant;
+    for (const ir::Generic& generic : emitter_.kernel.generics) {
+      if (!here.loc.call && generic.name == variable.name && generic.values.size() == 1 &&
+          variable.assignments.empty())
+        bits = static_cast<uint64_t>(generic.values[0]);
+    }
+    if (!bits) continue;
+    Key key = KeyOf(variable, here);
+    auto width = static_cast<unsigned>(Bytes(variable.scalar)) * 8;
+    Show(key, emitter_.builder.getInt(llvm::APInt(width, *bits)), {}, here);
+  }
+}
+
+void DebugVariables::Begin() {
+  FindShapes();
+  const ir::Function& kernel = emitter_.kernel;
+  const Here here{kernel.loc, kernel.body};
+  const SourceFunction* function = FunctionAt(kernel.loc);
+  if (!function) return;
+  auto find = [&](Name name) -> const SourceVariable* {
+    auto found = std::ranges::find_if(function->variables, [&](const SourceVariable& variable) {
+      return variable.parameter > 0 && variable.name == name;
+    });
+    return found == function->variables.end() ? nullptr : &*found;
+  };
+  for (size_t i = 0; i < kernel.dims.size(); ++i) {
+    const SourceVariable* variable = find(kernel.dims[i]);
+    if (variable) Keep(KeyOf(*variable, here), emitter_.Get(kernel.dim_value(i)), here, 0);
+  }
+  for (const ir::Param& param : kernel.params) {
+    const SourceVariable* variable = find(param.value->name());
+    if (!variable) continue;
+    if (variable->kind == VariableKind::Tensor) {
+      DeclareTensor(*variable, emitter_.memories.at(param.value));
+    } else if (variable->kind == VariableKind::Scalar) {
+      Keep(KeyOf(*variable, here), emitter_.Get(param.value), here, 0);
+    }
+  }
+  DeclareConstants(*function, here);
+}
+
+void DebugVariables::Define(const ir::Value* value, const Here& here) {
+  if (value->name().empty()) return;
+  ir::Type type = value->type();
+  const SourceVariable* variable = Find(value->name().text(), here.loc);
+  uint64_t at_bit = 0;
+  if (!variable || variable->kind == VariableKind::Range) {
+    auto [name, part] = SplitName(value->name().text());
+    if (part != "start" && part != "size") return;
+    variable = Find(name, here.loc);
+    if (!variable || variable->kind != VariableKind::Range) return;
+    at_bit = part == "size" ? 64 : 0;
+  }
+  if (type->scalar != variable->scalar) return;
+  Key key = KeyOf(*variable, here);
+  if (type->kind == ir::TypeKind::Buffer) {
+    if (variable->kind != VariableKind::Tile || shapes_[key].extents != ExtentsOf(type)) return;
+    return Place(key, {PlaceOf(here.loc), emitter_.memories.at(value).base, true}, here);
+  }
+  auto scalar = emitter_.scalars.find(value);
+  if (scalar == emitter_.scalars.end()) return;
+  bool is_lanes = variable->kind == VariableKind::Tile && shapes_[key].extents.empty();
+  if (is_lanes || (variable->kind != VariableKind::Tile && ir::IsScalar(type)))
+    Keep(key, scalar->second, here, at_bit);
+}
+
+// -- Order -----------------------------------------------------------------------------------------
+
+/// Records the block of a range that has only one, from 0 to a size.
+void DebugVariables::KeepWhole(const Key& key, const Here& here) {
+  const Size size = key.variable->sizes[0];
+  bool is_dim = size->kind == SizeKind::Symbol && emitter_.dims.contains(size->symbol);
+  if (!is_dim && !IsConstant(size)) return;
+  llvm::Value* count = is_dim ? emitter_.dims.at(size->symbol)
+                              : emitter_.builder.getInt64(static_cast<uint64_t>(size->value));
+  Keep(key, emitter_.builder.getInt64(0), here, 0);
+  Keep(key, count, here, 64);
+}
+
+/// Records an assignment that no op makes.
+void DebugVariables::Assign(const SourceVariable& variable,
+                            const SourceVariable::Assignment& assignment, const Here& here) {
+  Key key = KeyOf(variable, here);
+  auto from = assignment.copied ? records_.find(KeyOf(*assignment.copied, here)) : records_.end();
+  bool has_buffer = variable.kind == VariableKind::Tile && !shapes_[key].extents.empty();
+  if (from == records_.end()) {
+    if (!has_buffer && variable.kind != VariableKind::Tensor) Forget(key, here);
+    return;
+  }
+  Record copy = from->second;
+  copy.since = assignment.end;
+  bool same_shape = shapes_[key].extents == shapes_[KeyOf(*assignment.copied, here)].extents;
+  if (variable.kind == VariableKind::Tile) {
+    if (copy.in_memory && has_buffer && same_shape) Place(key, copy, here);
+  } else if (!keeps_) {
+    records_[key] = copy;
+    Show(key, copy.value, {}, here);
+  } else if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(copy.value)) {
+    auto& builder = emitter_.builder;
+    llvm::Type* type = builder.getIntNTy(static_cast<unsigned>(Bytes(variable.scalar)) * 8);
+    Keep(key, builder.CreateAlignedLoad(type, slot, llvm::Align(1)), here, 0);
+    records_[key].since = assignment.end;
+  }
+}
+
+void DebugVariables::Reach(const ir::Op* op) {
+  const Here here{op->loc(), op->parent_region()};
+  const SourceFunction* function = FunctionAt(here.loc);
+  if (!function) return;
+  SourcePlace place = PlaceOf(here.loc);
+  for (const SourceVariable& variable : function->variables) {
+    if (!variable.IsIn(place)) continue;
+    const Key key = KeyOf(variable, here);
+    if (lines_) Declared(key, here);
+    bool is_whole = variable.kind == VariableKind::Range && !variable.sizes.empty();
+    if (is_whole && !records_.contains(key)) KeepWhole(key, here);
+    for (const SourceVariable::Assignment& assignment : variable.assignments) {
+      if (place < assignment.end) break;
+      auto record = records_.find(KeyOf(variable, here));
+      bool is_new = record == records_.end() ? assignment.copied != nullptr
+                                             : record->second.since < assignment.end;
+      if (is_new) Assign(variable, assignment, here);
+    }
+  }
+}
+
+void DebugVariables::EnterRegion(const ir::Region* region) {
+  around_.push_back(records_);
+  const ir::Op* parent = region->parent();
+  if (!parent) return;
+  for (const ir::Value* param : region->params()) Define(param, {parent->loc(), region});
+  // In the previous iteration, a var may have been assigned the tile of another variable.
+  if (parent->kind() != ir::OpKind::Loop && parent->kind() != ir::OpKind::While) return;
+  for (const auto& [key, record] : Records(records_)) {
+    if (key.variable->kind == VariableKind::Tile && record.in_memory &&
+        key.variable->assignments.size() > 1)
+      Place(key, record, places_.at(key));
+  }
+}
+
+void DebugVariables::LeaveRegion() {
+  for (const auto& [key, record] : records_) {
+    auto before = around_.back().find(key);
+    if (before != around_.back().end() && !(before->second == record)) changed_.insert(key);
+  }
+  for (const auto& [key, record] : around_.back()) {
+    if (!records_.contains(key)) changed_.insert(key);
+  }
+  records_ = std::move(around_.back());
+  around_.pop_back();
+}
+
+/// Records where variables are after an op with regions: what the regions have changed differs between the ways to this
+/// point.
+void DebugVariables::Rejoin() {
+  for (const Key& key : std::exchange(changed_, {})) {
+    auto record = records_.find(key);
+    if (record == records_.end()) continue;
+    if (!record->second.in_memory) {
+      Forget(key, places_.at(key));
+    } else if (key.variable->kind == VariableKind::Tile) {
+      Place(key, Record(record->second), places_.at(key));
+    }
+  }
+}
+
+void DebugVariables::Made(const ir::Op* op) {
+  Rejoin();
+  for (const ir::Value* result : op->results()) Define(result, {op->loc(), op->parent_region()});
+}
+
+}  // namespace kdl::codegen
