@@ -128,7 +128,9 @@ Case Draw(std::mt19937_64& random) {
 
 std::set<std::string> Reported(const DiagnosticEngine& diagnostics) {
   std::set<std::string> ids;
-  for (const auto& diagnostic : diagnostics.all()) ids.insert(diagnostic->id);
+  for (const auto& diagnostic : diagnostics.all()) {
+    if (diagnostic->severity == Severity::Error) ids.insert(diagnostic->id);
+  }
   return ids;
 }
 

@@ -36,20 +36,23 @@ struct Checked {
     }
   }
 
-  /// Returns `LINE:COLUMN ID` of every diagnostic, joined with ", ".
+  /// Returns `LINE:COLUMN ID` of every error, joined with ", ".
   std::string Errors() const {
     std::string errors;
     for (const auto& one : diagnostics.all()) {
+      if (one->severity != Severity::Error) continue;
       LineColumn at = one->span.valid() ? sources.Locate(one->span) : LineColumn{};
       errors += fmt::format("{}{}:{} {}", errors.empty() ? "" : ", ", at.line, at.column, one->id);
     }
     return errors;
   }
 
-  /// Returns the diagnostics as printed.
+  /// Returns the errors as printed.
   std::string Rendered() const {
     std::string text;
-    for (const auto& one : diagnostics.all()) text += RenderText(*one, sources, false);
+    for (const auto& one : diagnostics.all()) {
+      if (one->severity == Severity::Error) text += RenderText(*one, sources, false);
+    }
     return text;
   }
 
