@@ -34,7 +34,8 @@ struct TargetFacts {
   /// A lower level of the same architecture, whose code also runs on this target and is equally good for
   /// kernels without native instructions. Empty if there is none.
   std::string extends;
-  bool exact = true;  ///< whether results equal the interpreter's bit for bit
+  bool exact = true;             ///< whether results equal the interpreter's bit for bit
+  bool shows_variables = false;  ///< whether debuggers can show variables of kernels
 };
 
 /// Chooses values for the `auto` generics of a kernel for one target. The choice always succeeds and is

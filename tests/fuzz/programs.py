@@ -47,7 +47,7 @@ EDGE = re.compile(r"edge = (\w+)")
 
 def command(source, kernel, way):
     if not way.inputs:
-        return ["kernelc", "build", str(source), way.level, *way.pipes, *way.target, "-o", str(source.with_suffix(""))]
+        return ["kernelc", "build", str(source), "-W", "none", way.level, *way.pipes, *way.target, "-o", str(source.with_suffix(""))]
     params = [t for t in kernel.tensors if t.direction in ("in", "out", "inout")]
     named = {dim for tensor in params for dim in tensor.dims}
     sizes = [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
@@ -55,9 +55,9 @@ def command(source, kernel, way):
               for word in ("--arg", f"{tensor.name}={way.inputs}:{seed}")]
     run_it = ["--verify", *sizes, *values, *way.cores, *way.target]
     if not way.is_exe:
-        return ["kernelc", "run", str(source), way.level, *way.pipes, *run_it]
+        return ["kernelc", "run", str(source), "-W", "none", way.level, *way.pipes, *run_it]
     folder = source.with_suffix("")
-    build = ["kernelc", "build", str(source), way.level, *way.pipes, "--emit", "exe", "-o", str(folder)]
+    build = ["kernelc", "build", str(source), "-W", "none", way.level, *way.pipes, "--emit", "exe", "-o", str(folder)]
     return ["sh", "-c", " ".join(build) + " && " + " ".join([f"{folder}/{source.stem}", *run_it])]
 
 

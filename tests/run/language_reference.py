@@ -117,7 +117,7 @@ def mistakes(text):
     for number, wrong, right in rows:
         for body, expected in ((wrong, [number]), (right, [])):
             source = f"export kernel f({parameters}) {{ spmd for i in N by 64 {{ {body} }} }}"
-            done = run(["kernelc", "check", "--json", "-"], None, input=source)
+            done = run(["kernelc", "check", "-W", "no-unused", "--json", "-"], None, input=source)
             found = sorted({one["id"] for one in json.loads(done.stdout)["diagnostics"]})
             if found != expected:
                 problems.append(f"{body}: expected {expected}, found {found}")

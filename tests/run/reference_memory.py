@@ -25,7 +25,7 @@ MOST_BYTES = 64 << 30  # of address space, in case the tensor is not refused
 
 def run(folder, *options):
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-    done = subprocess.run(["kernelc", "run", "t.kdl", "--target", "reference", *options], capture_output=True, text=True, timeout=60,
+    done = subprocess.run(["kernelc", "run", "t.kdl", "--target", "reference", "-W", "no-unused", *options], capture_output=True, text=True, timeout=60,
                           cwd=folder, preexec_fn=limit)
     return done.returncode, done.stderr
 

@@ -18,7 +18,7 @@ TARGETS = "help: `kernelc targets` lists the targets"
 SPELLING = "write it as host, host?isa=x86-64-v3 or opencl[1] [E0917]"
 UNKNOWN_KEY = ("kernelc: error: target 'host?thread=2': unknown key 'thread'; the keys of host are isa engines pipes dot threads cpus pin resident spin; "
                f"did you mean 'threads'? [E0917]\n{TARGETS}")
-FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a device"
+FORM = "help: write target(\"host\"), select(a, b), fallback(a), ranks() or the name of a device"
 
 
 @dataclasses.dataclass

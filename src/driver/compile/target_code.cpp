@@ -46,7 +46,7 @@ passes::PassContext ContextOf(Session& s, TargetCode& code) {
           .facts = code.target.facts.get(),
           .selector = code.target.selector.get(),
           .pipes = RequestedPipeMode(s.options),
-          .keeps_tiles = s.options.opt_level == 0,
+          .keeps_tiles = s.options.opt_level == 0 && code.target.facts->shows_variables,
           .remarks = s.wants_remarks ? &code.remarks : nullptr,
           .settings = &code.settings};
 }

@@ -15,6 +15,8 @@ using namespace passes;
 /// Describes a processor. A core of a launch is one thread that uses vector instructions, and its memory is
 /// cached.
 struct ProcessorFacts : passes::TargetFacts {
+  ProcessorFacts() { shows_variables = true; }
+
   codegen::Processor processor;
   int vector_registers = 16;
   int64_t l1_bytes = 32 << 10;
