@@ -7,13 +7,12 @@
 
 namespace kdl::driver {
 
-/// Sets which warnings `diagnostics` reports, and which as errors, by the values of the options -W. Reports
-/// unknown groups to `problems`.
-/// Later options override earlier ones:
+/// Sets which warnings of the groups in warnings.def `diagnostics` reports, and which as errors, by the values of the
+/// options -W. Reports unknown groups to `problems`. Later options override earlier ones:
 ///
-///   -W all             all warnings           -W GROUP          those of the group
-///   -W none            no warnings            -W no-GROUP       not those of the group
-///   -W error           warnings are errors    -W error=GROUP    those of the group are errors, and turned on
+///   -W all      all groups                 -W GROUP          this group
+///   -W none     no group                   -W no-GROUP       not this group
+///   -W error    all groups are errors      -W error=GROUP    this group is turned on, and its warnings are errors
 void SetWarnings(std::span<const std::string> choices, DiagnosticEngine& diagnostics,
                  DiagnosticEngine& problems);
 

@@ -8,10 +8,12 @@ Diagnostic& DiagnosticEngine::Add(Diagnostic diagnostic) {
     if (!chosen->second) return unreported_ = std::move(diagnostic);
     diagnostic.severity = *chosen->second;
   }
-  for (const auto& known : all_) {
-    if (known->span.valid() && known->id == diagnostic.id && known->span == diagnostic.span)
-      return unreported_ = std::move(diagnostic);
-  }
+  const Span& at = diagnostic.span;
+  bool is_new =
+      !at.valid() ||
+      known_.insert(fmt::format("{} {} {} {}", diagnostic.id, at.file.value, at.begin, at.end))
+          .second;
+  if (!is_new) return unreported_ = std::move(diagnostic);
   if (diagnostic.severity == Severity::Error) ++error_count_;
   all_.push_back(std::make_unique<Diagnostic>(std::move(diagnostic)));
   return *all_.back();

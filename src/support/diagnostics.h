@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "support/source.h"
@@ -91,6 +92,8 @@ class DiagnosticEngine {
   Diagnostic& Add(Diagnostic diagnostic);
 
   std::vector<std::unique_ptr<Diagnostic>> all_;
+  std::unordered_set<std::string>
+      known_;  ///< the ids and spans in `all_`, so that duplicates are found fast
   std::unordered_map<std::string, std::optional<Severity>> severities_;  ///< of warnings, by id
   Diagnostic
       unreported_;  ///< receives the notes of duplicates, and of warnings that are not reported
