@@ -224,7 +224,8 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
 
 /// Whether `explain` is asked for a report on a file rather than for a topic.
 bool IsReport(const Options& options) {
-  return options.workspace || options.placement || options.copies || options.tiles || options.perf;
+  return options.workspace || options.placement || options.communication || options.copies ||
+         options.tiles || options.perf;
 }
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
@@ -250,11 +251,18 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   if (is_report && !options.tiles && !options.perf && !options.kernel.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
   if ((options.tiles || options.copies) && !options.html.empty())
-    diagnostics.Report(diag::OptionNeedsOption, {}, "--html", "--workspace, --placement or --perf");
-  if (is_report) return;
+    diagnostics.Report(diag::OptionNeedsOption, {}, "--html",
+                       "--workspace, --placement, --communication or --perf");
+  constexpr std::string_view kOnlyCommunication[] = {"program", "set", "arg", "ranks"};
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);
     if (info == nullptr || info->commands == kAllCommands || info->name == "all") continue;
+    if (std::ranges::find(kOnlyCommunication, info->name) != std::end(kOnlyCommunication)) {
+      if (!options.communication)
+        diagnostics.Report(diag::OptionNeedsOption, {}, Dashed(*info), "--communication");
+      continue;
+    }
+    if (is_report) continue;
     std::string_view file = options.files.empty() ? "FILE" : std::string_view(options.files[0]);
     std::string value = info->value.empty() || option.value.empty() ? "" : " " + option.value[0];
     diagnostics.Report(diag::OptionNeedsOption, {}, Dashed(*info), "--workspace")

@@ -14,7 +14,7 @@ namespace kdl::interp {
 /// Runs programs in the memory of this process, and their launches in the interpreter, one after another.
 /// It is the reference for what programs do. All devices are equal. As on a real device, an error during a
 /// launch is reported at the end (Finish), and all later requests are skipped.
-class MemoryHost final : public ProgramHost {
+class MemoryHost : public ProgramHost {
  public:
   /// The module must outlive the host. `default_core_num` is the number of cores for launches that do not
   /// state one.
@@ -53,6 +53,10 @@ class MemoryHost final : public ProgramHost {
   Result<int64_t> Instances(Name device, std::optional<int64_t> core_num) override;
   Status Reserve(const ReserveRequest& request) override;
   Result<EventId> Launch(const LaunchRequest& request) override;
+
+ protected:
+  /// Returns the memory of a tensor.
+  const TensorArgument& memory(TensorId tensor) const { return tensors_[tensor.value].view; }
 
  private:
   struct Entry {

@@ -170,7 +170,7 @@ class ProgramHost {
   /// Returns the indices that a rank owns in a distributed dimension of this size.
   virtual IndexPart Owned(Name, int64_t size, int64_t) const { return {0, size}; }
   /// Returns the memory of one of this process's ranks. It belongs to the tensor and must not be freed.
-  virtual TensorId RankMemory(TensorId tensor, int64_t) const { return tensor; }
+  virtual TensorId RankMemory(TensorId tensor, int64_t) { return tensor; }
   /// Starts to send the elements that the rank neither owns nor has received since they were written.
   virtual Status Fetch(const FetchRequest&) { return {}; }
   virtual Status FinishFetches(Name) { return {}; }

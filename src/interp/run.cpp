@@ -224,7 +224,7 @@ class LaunchRun {
         threads_(IsOfThreads(*image.entry->function) ? image.entry->function->workgroup : 1),
         ask_stopped_(options.is_stopped) {
     state_.print = options.print;
-    if (options.sanitizers.any()) Watched(options.sanitizers);
+    if (options.sanitizers.any() || options.reads) Watched(options);
   }
 
   std::optional<Trap> InOrder() {
@@ -258,6 +258,14 @@ class LaunchRun {
 
   bool is_stopped() const { return ask_stopped_ && ask_stopped_(); }
 
+  /// Returns which elements of each tensor have been read. The run must have recorded it.
+  std::vector<std::vector<bool>> Reads() const {
+    std::vector<std::vector<bool>> reads;
+    for (const auto& [param, tensor] : params_.tensors)
+      reads.push_back(Watch::ReadElements(*tensor.shadow));
+    return reads;
+  }
+
  private:
   /// Returns a core that has not reached the next barrier yet, or nothing if all of them have.
   using NextMachine = std::function<std::optional<CoreRun>()>;
@@ -286,14 +294,14 @@ class LaunchRun {
     return trap_;
   }
 
-  /// Adds a watch to the launch. `in` tensors need no shadow memory, because they are only read.
-  void Watched(Sanitizers sanitizers) {
+  /// Adds a watch to the launch. `in` tensors need no shadow memory for the sanitizers, because they are only read.
+  void Watched(const RunOptions& options) {
     const ir::Function& kernel = *image_.entry->function;
-    state_.watch = std::make_unique<Watch>(kernel, sanitizers);
+    state_.watch = std::make_unique<Watch>(kernel, options.sanitizers);
     for (auto& [param, tensor] : params_.tensors) {
       const ir::Param& of = kernel.params[param - kernel.dims.size()];
-      if (of.direction == ir::Direction::In) continue;
-      tensor.shadow = state_.watch->Add(of.value, tensor, of.direction == ir::Direction::InOut);
+      if (of.direction == ir::Direction::In && !options.reads) continue;
+      tensor.shadow = state_.watch->Add(of.value, tensor, of.direction != ir::Direction::Out);
     }
   }
 
@@ -356,6 +364,7 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
   int64_t busy = BusyCores(kernel, *sizes, core_num);
   LaunchRun run(*image, *params, core_num, busy, options);
   std::optional<Trap> trap = options.seed == 0 ? run.InOrder() : run.Interleaved(options.seed);
+  if (options.reads) *options.reads = run.Reads();
   if (!trap && run.is_stopped())
     return Failure{fmt::format("launch of '{}': it was stopped", kernel.base_name())};
   return trap;

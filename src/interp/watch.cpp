@@ -60,6 +60,7 @@ struct Shadow {
   struct Element {
     uint32_t phase = 0;
     bool written = false;
+    bool read = false;
     uint64_t store = 0;  ///< the last execution of a store that wrote the element
     Watch::Mark marks[kTouchKinds][2];
   };
@@ -95,6 +96,12 @@ Shadow* Watch::Add(const ir::Value* tensor, const TensorValue& memory, bool writ
   shadow.elements.resize(SpannedElements(memory));
   for (Shadow::Element& element : shadow.elements) element.written = written;
   return &shadow;
+}
+
+std::vector<bool> Watch::ReadElements(const Shadow& shadow) {
+  std::vector<bool> reads;
+  for (const Shadow::Element& element : shadow.elements) reads.push_back(element.read);
+  return reads;
 }
 
 void Watch::NextPhase() {
@@ -227,6 +234,7 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
                 fmt::format("'{}': {} {}, which nothing has written", QuotedText(*op),
                             AgentName(agent), Does(kind, shadow.ElementName(offset))));
   }
+  element.read = element.read || needs_value;
   element.written = element.written || Changes(kind);
   auto& marks = element.marks[static_cast<size_t>(kind)];
   if (marks[0].agent == 0) {

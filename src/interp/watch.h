@@ -57,6 +57,9 @@ class Watch {
   /// is false, none of them has been written.
   Shadow* Add(const ir::Value* tensor, const TensorValue& memory, bool written);
 
+  /// Returns which elements of a tensor have been read, in the order of memory.
+  static std::vector<bool> ReadElements(const Shadow& shadow);
+
   /// Records an access to the element at `address` of a tensor with a shadow. If the access is an error,
   /// stops the core and returns false.
   bool Touch(Core& core, const Instruction& instruction, const TensorValue& tensor,

@@ -17,6 +17,7 @@
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
+#include "tools/explain/communication.h"
 #include "tools/explain/decide_targets.h"
 #include "tools/explain/library_items.h"
 #include "tools/explain/perf_report.h"
@@ -127,7 +128,7 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
   if (word.ends_with(".kdl") || word.ends_with(".kir"))
     return fmt::format(
         "to explain a file, use `kernelc explain --tiles {}`, or --workspace, --placement, "
-        "--copies or --perf",
+        "--communication, --copies or --perf",
         word);
   static constexpr std::string_view kCommands[] = {
 #define KDL_COMMAND(kind, name, words, most_files, summary, more) name,
@@ -215,6 +216,13 @@ void ExplainPlacement(driver::Session& s) {
   if (made.ok()) Show(s, MapPlacement(*made.module, s.options.files[0]));
 }
 
+void ExplainCommunication(driver::Session& s) {
+  std::optional<CommunicationReport> report = ExplainedCommunication(s);
+  if (!report) return;
+  Show(s, *report);
+  driver::AddJson("communication", CommunicationJson(*report));
+}
+
 int RunReport(const driver::Options& options, const targets::Registry& families,
               void (*explain)(driver::Session&)) {
   driver::Session session(options, families);
@@ -230,6 +238,7 @@ int RunExplain(const driver::Options& options, const targets::Registry& families
   if (options.tiles) return RunReport(options, families, ExplainTiles);
   if (options.perf) return RunReport(options, families, ExplainPerf);
   if (options.placement) return RunReport(options, families, ExplainPlacement);
+  if (options.communication) return RunReport(options, families, ExplainCommunication);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
   std::string page = options.all ? ExplainAllDiagnostics() : PageFor(word, families);
   if (!page.empty()) driver::AddJson("entries", EntriesFor(word, options.all, families));

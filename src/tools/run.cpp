@@ -151,6 +151,7 @@ class RunOfFile {
     driver::RunPlace place{context,          *made.module,         made.devices[0],
                            session_.sources, &made.contracts.list, std::move(contract_)};
     place.ranks = *ranks;
+    place.tiled = made.code.targets.front().tiled.get();
     for (const driver::TargetCode& target : made.code.targets)
       driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
     std::string text = driver::RunAndReport(place, *program_, std::move(*bound_), session_.options,

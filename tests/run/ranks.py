@@ -2,7 +2,8 @@
 """Runs programs whose tensors are distributed over ranks: in one process, and with Open MPI and MPICH.
 
 The results must have the same bits as with one rank, for numbers of ranks that do not divide the sizes and for more ranks
-than rows. If a fetch is removed from a program, its results must change. If one process fails, all must end.
+than rows. If a fetch is removed from a program, its results must change. If one process fails, all must end. What is sent
+must be what `kernelc explain --communication` says, and no less than what the interpreter counts.
 
 tests/run/ranks.py                # a random selection of programs, which changes every day
 tests/run/ranks.py --programs 200
@@ -10,6 +11,7 @@ tests/run/ranks.py --programs 200
 
 import argparse
 import datetime
+import json
 import os
 import pathlib
 import random
@@ -108,6 +110,45 @@ def without_fetches(folder):
             check(got != want, f"{program} does not need line {at + 1}: {lines[at].strip()}")
 
 
+def sent_in_run(text):
+    """Returns the messages and bytes that `kernelc run -v` prints, by tensor and cause."""
+    rows = re.findall(r"^(\w+): (.*): (\d+) messages, (\d+) bytes$", text, re.MULTILINE)
+    return {(tensor, cause): (int(messages), int(size)) for tensor, cause, messages, size in rows}
+
+
+def explained(file, words, ranks, folder):
+    """Returns the messages and bytes that `kernelc explain` predicts, by tensor and cause."""
+    done = run(["kernelc", "explain", "--communication", str(file), "--ranks", str(ranks), *words, "--json"], folder)
+    rows = json.loads(done.stdout)["communication"]["tensors"]
+    for row in rows:
+        pairs = row.get("pairs", [])
+        assert sum(pair["bytes"] for pair in pairs) == row["bytes"], row
+        assert all(0 <= pair["from"] < ranks and pair["from"] != pair["to"] for pair in pairs), row
+    return {(row["tensor"], row["cause"]): (row["messages"], row["bytes"]) for row in rows if row["messages"]}
+
+
+def compare_traffic(file, words, ranks, folder, is_exact):
+    """Compares what is sent in a run with what `explain` predicts, and with what the interpreter counts. `is_exact` says
+    whether the kernels read complete rows."""
+    done = run(["kernelc", "run", str(file), *words, "--device", f"grid=ranks?count={ranks}", "-v", "--verify"], folder)
+    check(sent_in_run(done.stdout) == explained(file, words, ranks, folder),
+          f"{ranks} ranks do not send what is explained: {done.stdout}{done.stderr}")
+    counted = re.search(r"the ranks received (\d+) bytes, and read (\d+) of them", done.stdout)
+    check(counted, f"nothing was counted: {done.stdout}{done.stderr}")
+    if counted:
+        received, read = map(int, counted.groups())
+        check(received == read if is_exact else received >= read, f"{ranks} ranks: {counted[0]}")
+
+
+def traffic(folder):
+    for ranks in (2, 3, 5, 13):
+        words = ["--program", "relaxed", "--set", "M=33", "--set", "N=9", "--arg", "count=5"]
+        compare_traffic(SOURCE, words, ranks, folder, True)
+        # Each rank gets complete rows of a factor, although the product by columns reads only some columns.
+        words = ["--program", "products", "--set", "M=33", "--set", "K=17", "--set", "N=9"]
+        compare_traffic(SOURCE, words, ranks, folder, False)
+
+
 def random_program(draw):
     """Returns a program with random indices and distributions, and its sizes."""
     def index(name, other):
@@ -165,6 +206,7 @@ def random_programs(folder, count):
         ranks = draw.randint(2, 6)
         got = outputs([*words, f"grid=ranks?count={ranks}"], folder)
         check(got == one, f"program {number} differs with {ranks} ranks: {' '.join(words)}\n{file.read_text()}")
+        compare_traffic(file, words[3:words.index("--out")], ranks, folder, False)
     print(f"{count} random programs, {refused} refused")
     check(refused * 20 <= count, f"{refused} of {count} programs are refused")
 
@@ -177,6 +219,7 @@ def main():
         folder = pathlib.Path(name)
         in_one_process(folder)
         without_fetches(folder)
+        traffic(folder)
         random_programs(folder, options.programs)
         in_processes(folder)
     return checks.end()

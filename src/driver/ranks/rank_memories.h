@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver/ranks/sharding.h"
+#include "driver/ranks/exchange.h"
 #include "interp/program_host.h"
 #include "kdl/runtime.h"
 
@@ -22,10 +22,10 @@ struct RankTraffic {
 /// What the ranks of this process have sent, by tensor and cause.
 using RankTrafficTable = std::map<std::pair<std::string, std::string>, RankTraffic>;
 
-/// The memories of a distributed tensor, and what each rank has received.
+/// The memories of a distributed tensor, and what is sent between them.
 struct RankTensor {
   std::vector<interp::TensorId> memories;  ///< those of the ranks of this process
-  std::vector<PartSet> received;           ///< for each rank; also for those of other processes
+  Exchange exchange;                       ///< also between ranks of other processes
 };
 
 /// A message between processes.

@@ -7,6 +7,9 @@
 
 namespace kdl::driver {
 
+/// The highest number of ranks that can be given on the command line.
+inline constexpr int64_t kMostRanks = 65536;
+
 /// Sends bytes to the ranks of other processes. Both sides start their transfers in the same order, so the n-th receive
 /// from a rank belongs to the n-th send of that rank.
 class Transport {

@@ -54,12 +54,17 @@ std::string Solved(Size side, Name dim, const std::string& other) {
       subtracts ? fmt::format("{} - ({})", amount, other) : fmt::format("{} - {}", other, amount));
 }
 
+/// Whether tensors get elements, or only shapes.
+enum class Elements : uint8_t { All, None };
+
 /// Binds the parameters of one program to arguments.
 class Binder {
  public:
   Binder(const ir::Module& module, const ir::Function& program,
-         const std::vector<ArgumentSpec>& arguments, DiagnosticEngine& diagnostics)
+         const std::vector<ArgumentSpec>& arguments, Elements elements,
+         DiagnosticEngine& diagnostics)
       : program_(program),
+        elements_(elements),
         loop_inputs_(LoopInputs(module, program)),
         arguments_(arguments),
         diagnostics_(diagnostics) {}
@@ -112,7 +117,7 @@ class Binder {
         return false;
       }
       left -= std::min(left, *count * Bytes(param.value->type()->scalar));
-      if (left > 0) continue;
+      if (left > 0 || elements_ == Elements::None) continue;
       diagnostics_.Report(diag::NoMemory, {}, name, ParameterType(param), Where(values), most);
       return false;
     }
@@ -215,6 +220,7 @@ class Binder {
     if (auto out = out_paths_.find(bound.name); out != out_paths_.end())
       bound.out_path = out->second;
     bound.tensor.shape = ShapeOf(param, values);
+    if (bound.is_tensor && elements_ == Elements::None) return bound;
     const ArgumentSpec* argument = FindArgument(arguments_, bound.name);
     if (argument && argument->kind == ArgumentSpec::Kind::File) {
       FromFile(param, *argument, bound);
@@ -298,6 +304,7 @@ class Binder {
   }
 
   const ir::Function& program_;
+  Elements elements_;
   /// Indices of parameters that get small values, because they may determine how often a loop runs.
   std::set<size_t> loop_inputs_;
   const std::vector<ArgumentSpec>& arguments_;
@@ -305,13 +312,11 @@ class Binder {
   std::map<std::string, std::string> out_paths_;
 };
 
-}  // namespace
-
-std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Function& program,
-                                        const std::vector<ArgumentSpec>& arguments,
-                                        const Options& options, DiagnosticEngine& diagnostics) {
+std::optional<BoundProgram> Bind(const ir::Module& module, const ir::Function& program,
+                                 const std::vector<ArgumentSpec>& arguments, const Options& options,
+                                 Elements elements, DiagnosticEngine& diagnostics) {
   size_t errors_before = diagnostics.error_count();
-  Binder binder(module, program, arguments, diagnostics);
+  Binder binder(module, program, arguments, elements, diagnostics);
   binder.CheckNames(options);
   std::optional<SizeValues> values = BindSizes(program, arguments, options, diagnostics);
   if (values) binder.CheckSizes(*values);
@@ -320,6 +325,20 @@ std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Func
   BoundProgram bound = binder.Bind(*values);
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return bound;
+}
+
+}  // namespace
+
+std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Function& program,
+                                        const std::vector<ArgumentSpec>& arguments,
+                                        const Options& options, DiagnosticEngine& diagnostics) {
+  return Bind(module, program, arguments, options, Elements::All, diagnostics);
+}
+
+std::optional<BoundProgram> BindNumbers(const ir::Module& module, const ir::Function& program,
+                                        const std::vector<ArgumentSpec>& arguments,
+                                        const Options& options, DiagnosticEngine& diagnostics) {
+  return Bind(module, program, arguments, options, Elements::None, diagnostics);
 }
 
 }  // namespace kdl::driver

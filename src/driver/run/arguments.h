@@ -37,4 +37,9 @@ std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Func
                                         const std::vector<ArgumentSpec>& arguments,
                                         const Options& options, DiagnosticEngine& diagnostics);
 
+/// Like BindProgram, but the tensors have shapes without elements, so that they can be larger than memory.
+std::optional<BoundProgram> BindNumbers(const ir::Module& module, const ir::Function& program,
+                                        const std::vector<ArgumentSpec>& arguments,
+                                        const Options& options, DiagnosticEngine& diagnostics);
+
 }  // namespace kdl::driver

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "driver/diagnostics.h"
+#include "driver/ranks/transport.h"
 #include "support/near_names.h"
 #include "targets/kinds.h"
 
@@ -67,7 +68,6 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
 /// Reads the value that --device binds to a device with ranks: `ranks` or `ranks?count=4`.
 bool BindRanks(ir::Device& device, const std::string& value, DiagnosticEngine& diagnostics) {
   constexpr std::string_view kCounted = "ranks?count=";
-  constexpr int64_t kMostRanks = 65536;
   int64_t count = 0;
   if (value.starts_with(kCounted)) {
     const char* end = value.data() + value.size();

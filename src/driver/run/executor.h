@@ -106,7 +106,7 @@ class Executor final : public interp::ProgramHost {
   Result<int64_t> Cores(Name device) override;
   interp::RankCounts Ranks(Name device) const override;
   interp::IndexPart Owned(Name device, int64_t size, int64_t rank) const override;
-  interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) const override;
+  interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) override;
   Status Fetch(const interp::FetchRequest& request) override;
   Status FinishFetches(Name device) override;
   Status Rewritten(const interp::RewrittenRequest& request) override;
@@ -135,7 +135,7 @@ class Executor final : public interp::ProgramHost {
   Status WaitForStarted();
   Status AllocRanks(const interp::AllocRequest& request, interp::TensorId first);
   void FreeRanks(interp::TensorId tensor);
-  Status SendPart(const interp::FetchRequest& request, int64_t owner, const Indices& part);
+  Status SendPart(const interp::FetchRequest& request, const RankMessage& message);
   Status Read(interp::TensorId tensor, HostTensor& into);
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,

@@ -70,7 +70,7 @@ interp::IndexPart Executor::Owned(Name, int64_t size, int64_t rank) const {
   return {owned.first, owned.end};
 }
 
-TensorId Executor::RankMemory(TensorId tensor, int64_t rank) const {
+TensorId Executor::RankMemory(TensorId tensor, int64_t rank) {
   return distributed_.tensors.at(tensor.value).memories[static_cast<size_t>(rank - ranks_.first)];
 }
 
@@ -78,7 +78,7 @@ TensorId Executor::RankMemory(TensorId tensor, int64_t rank) const {
 Status Executor::AllocRanks(const interp::AllocRequest& request, TensorId first) {
   RankTensor& tensor = distributed_.tensors[first.value];
   tensor.memories = {first};
-  tensor.received.resize(static_cast<size_t>(ranks_.count));
+  tensor.exchange = Exchange(ranks_.count);
   interp::AllocRequest other = request;
   other.is_distributed = false;
   for (int64_t rank = ranks_.first + 1; rank < ranks_.end; ++rank) {
@@ -99,32 +99,25 @@ void Executor::FreeRanks(TensorId tensor) {
 
 Status Executor::Fetch(const interp::FetchRequest& request) {
   if (Status done = WaitFor(request.after); !done.ok()) return done;
-  RankTensor& tensor = distributed_.tensors.at(request.tensor.value);
   int64_t size = array(request.tensor).view.size[request.dimension];
-  Sharding sharding(size, ranks_.count);
   Indices needed = Intersection({request.needed.first, request.needed.end}, {0, size});
-  PartSet& received = tensor.received[static_cast<size_t>(request.rank)];
-  for (const Indices& missing : received.MissingFrom(needed)) {
-    Indices owners = sharding.Owners(missing);
-    for (int64_t owner = owners.first; owner < owners.end; ++owner) {
-      if (owner == request.rank) continue;
-      Indices part = Intersection(missing, sharding.Owned(owner));
-      if (Status sent = SendPart(request, owner, part); !sent.ok()) return sent;
-    }
+  Exchange& exchange = distributed_.tensors.at(request.tensor.value).exchange;
+  for (const RankMessage& message :
+       exchange.Fetch(Sharding(size, ranks_.count), request.rank, needed)) {
+    if (Status sent = SendPart(request, message); !sent.ok()) return sent;
   }
-  received.Add(needed);
   return {};
 }
 
-/// Starts to send a part from its owner to the rank of the request, if one of them belongs to this process.
-Status Executor::SendPart(const interp::FetchRequest& request, int64_t owner, const Indices& part) {
-  bool sends = ranks_.has(owner);
-  bool receives = ranks_.has(request.rank);
+/// Starts to send a message, if its sender or receiver belongs to this process.
+Status Executor::SendPart(const interp::FetchRequest& request, const RankMessage& message) {
+  bool sends = ranks_.has(message.from);
+  bool receives = ranks_.has(message.to);
   if (!sends && !receives) return {};
   auto part_of = [&](int64_t rank) {
-    return PartOf(array(RankMemory(request.tensor, rank)), request.dimension, part);
+    return PartOf(array(RankMemory(request.tensor, rank)), request.dimension, message.part);
   };
-  const kdl_array own = part_of(sends ? owner : request.rank);
+  const kdl_array own = part_of(sends ? message.from : message.to);
   std::string cause = request.cause.str();
   int64_t bytes = BytesOf(own.view);
   if (sends) {
@@ -135,24 +128,25 @@ Status Executor::SendPart(const interp::FetchRequest& request, int64_t owner, co
   if (sends && receives) {
     Result<kdl_queue*> queue = FindQueue(request.device, 0);
     if (!queue.ok()) return queue.failure();
-    const kdl_array to = part_of(request.rank);
+    const kdl_array to = part_of(message.to);
     kdl_event* done = nullptr;
     Status copied = StatusOf(kdl_copy(*queue, &to, &own, cause.c_str(), nullptr, 0, &done));
     if (copied.ok()) AddEvent(done);
     return copied;
   }
-  PendingMessage& message = distributed_.pending.emplace_back();
-  message.part = own;
-  message.bytes.resize(static_cast<size_t>(bytes));
-  message.is_received = receives;
-  if (receives) return ranks_.transport->Receive(owner, message.bytes.data(), message.bytes.size());
-  std::byte* to = message.bytes.data();
+  PendingMessage& pending = distributed_.pending.emplace_back();
+  pending.part = own;
+  pending.bytes.resize(static_cast<size_t>(bytes));
+  pending.is_received = receives;
+  if (receives)
+    return ranks_.transport->Receive(message.from, pending.bytes.data(), pending.bytes.size());
+  std::byte* to = pending.bytes.data();
   Status packed = WithRows(own, KDL_MAP_READ, [&](const char* row, size_t row_bytes) {
     std::memcpy(to, row, row_bytes);
     to += row_bytes;
   });
   if (!packed.ok()) return packed;
-  return ranks_.transport->Send(request.rank, message.bytes.data(), message.bytes.size());
+  return ranks_.transport->Send(message.to, pending.bytes.data(), pending.bytes.size());
 }
 
 Status Executor::FinishFetches(Name) {
@@ -174,7 +168,7 @@ Status Executor::FinishFetches(Name) {
 Status Executor::Rewritten(const interp::RewrittenRequest& request) {
   if (Status done = WaitFor(request.after); !done.ok()) return done;
   RankTensor& tensor = distributed_.tensors.at(request.tensor.value);
-  for (PartSet& received : tensor.received) received.Clear();
+  tensor.exchange.Rewritten();
   if (tensor.memories.size() == 1) return {};
   int64_t size = array(request.tensor).view.size[request.dimension];
   Sharding sharding(size, ranks_.count);

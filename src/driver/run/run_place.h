@@ -38,6 +38,8 @@ struct RunPlace {
   LaunchChecks launch_checks = LaunchChecks::Nothing;
   std::set<Name> own_orders = {};  ///< kernels whose hardware sums in an undocumented order
   LocalRanks ranks = {};           ///< those of the module's device with ranks, if there is one
+  /// The kernels at tile level with the chosen tile sizes. May be null if there is only one rank.
+  const ir::Module* tiled = nullptr;
   RankTrafficTable* traffic = nullptr;  ///< if not null, a run stores here what its ranks have sent
 };
 

@@ -16,6 +16,7 @@
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/run/executor.h"
+#include "driver/run/least_traffic.h"
 #include "driver/run/npy.h"
 #include "driver/run/open_outputs.h"
 #include "driver/run/placed_program.h"
@@ -290,6 +291,24 @@ std::string TrafficText(const LocalRanks& ranks, const RankTrafficTable& traffic
   return text;
 }
 
+/// Returns a line that compares the bytes that ranks have received with those that the interpreter counts. Returns an empty
+/// string if there is only one rank, or if other processes have some.
+std::string ReceivedText(const RunPlace& place, const ir::Function& program,
+                         const BoundProgram& before, const RankTrafficTable& traffic,
+                         DiagnosticEngine& diagnostics) {
+  if (place.ranks.count == 1 || place.ranks.transport || !place.tiled) return "";
+  Result<int64_t> least =
+      LeastBytes(place.module, *place.tiled, program, before, place.ranks.count);
+  if (!least.ok()) {
+    ReportFailure(least.failure(), place.sources, diagnostics);
+    return "";
+  }
+  int64_t received = 0;
+  for (const auto& [key, sent] : traffic) received += sent.bytes;
+  return fmt::format("verify: the ranks received {} bytes, and read {} of them\n", received,
+                     *least);
+}
+
 bool LaunchesHaveContracts(const RunPlace& place) {
   return place.contracts &&
          std::ranges::any_of(place.module.functions(), [&](const ir::Function* function) {
@@ -327,6 +346,8 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
     if (checked) text += fmt::format(", but for {}: {}", QuotedList(names), why);
   }
   if (checked && before) text += "\n";
+  if (checked && before && options.verbose)
+    text += ReceivedText(place, program, *before, traffic, diagnostics);
   if (checked && contract) text += "verify: the contract holds\n";
   if (checked && before && !contract && LaunchesHaveContracts(place))
     text += "verify: the contracts of its launches hold\n";

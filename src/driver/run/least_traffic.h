@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "driver/run/arguments.h"
+#include "interp/memory_host.h"
+
+namespace kdl::driver {
+
+/// Runs a program in the interpreter and counts the bytes that ranks must receive: elements that a rank reads, that
+/// another one owns, and that it has not received since they were written. This depends neither on proofs nor on the
+/// fetches in the program. All ranks share one memory, so they read the right values without messages.
+class LeastTraffic final : public interp::MemoryHost {
+ public:
+  /// `kernels` contains the kernels of all launches at tile level, and must outlive this object.
+  LeastTraffic(const ir::Module& kernels, int64_t ranks);
+
+  int64_t bytes() const { return bytes_; }
+
+  interp::RankCounts Ranks(Name) const override { return {ranks_, 0, ranks_}; }
+  interp::IndexPart Owned(Name device, int64_t size, int64_t rank) const override;
+  interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) override;
+  interp::TensorId View(const interp::ViewRequest& request) override;
+  Result<interp::EventId> Copy(const interp::CopyRequest& request) override;
+  Result<interp::EventId> Launch(const interp::LaunchRequest& request) override;
+  Status Rewritten(const interp::RewrittenRequest& request) override;
+
+ private:
+  /// A view through which a rank accesses a distributed tensor.
+  struct RankView {
+    interp::TensorId tensor;
+    int64_t rank = 0;
+  };
+  /// A tensor whose elements have owners.
+  struct OwnedTensor {
+    size_t dimension = 0;
+    std::set<std::pair<int64_t, int64_t>> received;  ///< ranks and offsets of elements
+  };
+
+  bool IsOfRank(interp::TensorId tensor) const { return views_.contains(tensor); }
+  void CountReads(interp::TensorId view, const std::vector<bool>& reads, bool is_everywhere);
+  void CountRead(interp::TensorId tensor, int64_t offset, int64_t rank);
+
+  const ir::Module& kernels_;
+  int64_t ranks_;
+  int64_t bytes_ = 0;
+  std::vector<std::vector<bool>> reads_;  ///< those of the last launch, by tensor argument
+  std::map<interp::TensorId, RankView> views_;
+  std::map<interp::TensorId, OwnedTensor> owned_;
+};
+
+/// Returns the bytes that the ranks of a program must receive if it is called with the arguments in `bound`. `kernels`
+/// contains the kernels of its launches at tile level.
+Result<int64_t> LeastBytes(const ir::Module& module, const ir::Module& kernels,
+                           const ir::Function& program, BoundProgram bound, int64_t ranks);
+
+}  // namespace kdl::driver

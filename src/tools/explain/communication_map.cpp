@@ -1,0 +1,222 @@
+#include "tools/explain/communication_map.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "driver/ranks/exchange.h"
+#include "interp/run.h"
+#include "interp/tensor_memory.h"
+
+namespace kdl::tools {
+
+namespace {
+
+using driver::Indices;
+using driver::RankTraffic;
+using interp::EventId;
+using interp::TensorId;
+
+constexpr int64_t kMostGroups = 256;
+
+/// Divides the ranks into groups of equal size, one for each rank if there are few.
+struct Groups {
+  int64_t size = 1;
+  int64_t count = 1;
+
+  explicit Groups(int64_t ranks)
+      : size((ranks + kMostGroups - 1) / kMostGroups), count((ranks + size - 1) / size) {}
+};
+
+/// What is sent for one tensor and cause.
+struct Traffic {
+  std::vector<RankTraffic> pairs;  ///< by the groups of the sender and of the receiver
+  std::vector<int64_t> received;   ///< bytes by receiver
+  int64_t most_received = 0;
+  int64_t owned = 0;
+
+  Traffic(int64_t ranks, const Groups& groups)
+      : pairs(static_cast<size_t>(groups.count * groups.count)),
+        received(static_cast<size_t>(ranks)) {}
+};
+
+/// Executes a program without computing anything, and counts the messages between ranks. Tensors have no elements.
+class CountingHost final : public interp::ProgramHost {
+ public:
+  explicit CountingHost(int64_t ranks) : ranks_(ranks), groups_(ranks) {}
+
+  TensorId Add(std::string name, Scalar scalar, std::vector<int64_t> sizes) {
+    tensors_.push_back({std::move(name), scalar, std::move(sizes), driver::Exchange(ranks_)});
+    return TensorId(static_cast<uint32_t>(tensors_.size() - 1));
+  }
+
+  /// The traffic by tensor and cause.
+  const std::map<std::pair<std::string, std::string>, Traffic>& traffic() const { return traffic_; }
+
+  Result<TensorId> Alloc(const interp::AllocRequest& request) override {
+    if (!driver::ElementCount(request.scalar, request.sizes))
+      return Failure{fmt::format("tensor '{}' would have 2^63 bytes or more", request.name.text())};
+    return Add(request.name.str(), request.scalar, request.sizes);
+  }
+  Status Free(TensorId, const std::vector<EventId>&) override { return {}; }
+  Status Lives(TensorId, Name, Name) override { return {}; }
+  Result<bool> Overlap(TensorId, TensorId) override { return false; }
+  Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override {
+    return interp::TransferResult{request.tensor, {}};
+  }
+  Result<EventId> Relocate(const interp::TransferRequest&) override { return EventId(); }
+  Result<EventId> CopyBack(const interp::CopyRequest&) override { return EventId(); }
+  Result<EventId> Fill(const interp::FillRequest&) override { return EventId(); }
+  Result<EventId> Copy(const interp::CopyRequest&) override { return EventId(); }
+  TensorId View(const interp::ViewRequest& request) override { return request.tensor; }
+  std::vector<int64_t> Strides(TensorId tensor) const override {
+    return interp::RowMajorStrides(tensors_[tensor.value].sizes);
+  }
+  Result<uint64_t> Load(TensorId tensor, const std::vector<int64_t>&,
+                        const std::vector<EventId>&) override {
+    return Failure{fmt::format(
+        "what is sent depends on an element of '{}', which is only known when the program runs; "
+        "`kernelc run -v` counts what is sent in a run",
+        tensors_[tensor.value].name)};
+  }
+  Status Store(uint64_t, TensorId, const std::vector<int64_t>&,
+               const std::vector<EventId>&) override {
+    return {};
+  }
+  Result<int64_t> Cores(Name) override { return 1; }
+  /// Launches belong to the ranks of this process. Those of one rank are enough, because launches are not executed.
+  interp::RankCounts Ranks(Name) const override { return {ranks_, 0, 1}; }
+  interp::IndexPart Owned(Name, int64_t size, int64_t rank) const override {
+    Indices owned = driver::Sharding(size, ranks_).Owned(rank);
+    return {owned.first, owned.end};
+  }
+
+  Status Fetch(const interp::FetchRequest& request) override {
+    CountedTensor& tensor = tensors_[request.tensor.value];
+    int64_t size = tensor.sizes[request.dimension];
+    int64_t bytes_of_index = Bytes(tensor.scalar);
+    for (size_t d = 0; d < tensor.sizes.size(); ++d)
+      bytes_of_index *= d == request.dimension ? 1 : tensor.sizes[d];
+    driver::Sharding sharding(size, ranks_);
+    Indices needed = driver::Intersection({request.needed.first, request.needed.end}, {0, size});
+    Traffic& traffic =
+        traffic_.try_emplace({tensor.name, request.cause.str()}, ranks_, groups_).first->second;
+    int64_t received = 0;
+    for (const driver::RankMessage& message :
+         tensor.exchange.Fetch(sharding, request.rank, needed)) {
+      int64_t pair = message.from / groups_.size * groups_.count + message.to / groups_.size;
+      RankTraffic& sent = traffic.pairs[static_cast<size_t>(pair)];
+      int64_t indices = message.part.end - message.part.first;
+      sent.bytes += indices * bytes_of_index;
+      ++sent.messages;
+      received += indices;
+    }
+    traffic.received[static_cast<size_t>(request.rank)] += received * bytes_of_index;
+    Indices first = sharding.Owned(0);
+    traffic.owned = std::max(traffic.owned, first.end - first.first);
+    traffic.most_received = std::max(traffic.most_received, received);
+    return {};
+  }
+
+  Status Rewritten(const interp::RewrittenRequest& request) override {
+    tensors_[request.tensor.value].exchange.Rewritten();
+    return {};
+  }
+  Result<EventId> Mark(Name, int64_t) override { return EventId(); }
+  Result<interp::WorkspaceId> MakeWorkspace(Name, Name) override { return interp::WorkspaceId(0); }
+  Result<int64_t> Footprint(Name, Name, Name) override { return 0; }
+  Result<int64_t> Instances(Name, std::optional<int64_t>) override { return 1; }
+  Status Reserve(const interp::ReserveRequest&) override { return {}; }
+  Result<EventId> Launch(const interp::LaunchRequest&) override { return EventId(); }
+
+ private:
+  struct CountedTensor {
+    std::string name;
+    Scalar scalar = Scalar::F32;
+    std::vector<int64_t> sizes;
+    driver::Exchange exchange;
+  };
+
+  int64_t ranks_;
+  Groups groups_;
+  std::vector<CountedTensor> tensors_;  ///< indexed by id
+  std::map<std::pair<std::string, std::string>, Traffic> traffic_;
+};
+
+void Add(RankTraffic& sum, const RankTraffic& sent) {
+  sum.bytes += sent.bytes;
+  sum.messages += sent.messages;
+}
+
+std::vector<ProgramNumber> NumbersOf(const ir::Function& program,
+                                     const driver::BoundProgram& bound) {
+  std::vector<ProgramNumber> numbers;
+  for (size_t d = 0; d < bound.dims.size(); ++d)
+    numbers.push_back({program.dims[d].str(), fmt::to_string(bound.dims[d])});
+  for (const driver::BoundArgument& argument : bound.arguments) {
+    if (!argument.is_tensor)
+      numbers.push_back({argument.name, driver::ElementText(argument.tensor.scalar,
+                                                            ElementBits(argument.tensor, 0))});
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir::Function& program,
+                                             const driver::BoundProgram& bound, int64_t ranks) {
+  CountingHost host(ranks);
+  interp::ProgramArguments arguments;
+  for (size_t d = 0; d < bound.dims.size(); ++d)
+    arguments.constants.emplace(program.dims[d].str(), bound.dims[d]);
+  for (const driver::BoundArgument& argument : bound.arguments) {
+    const driver::HostTensor& tensor = argument.tensor;
+    if (argument.is_tensor) {
+      TensorId id = host.Add(argument.name, tensor.scalar, tensor.shape);
+      arguments.tensors.push_back({id, tensor.scalar, tensor.shape});
+    } else {
+      arguments.scalars.push_back(ElementBits(tensor, 0));
+    }
+  }
+  Status ran = interp::RunProgram(module, program, arguments, host);
+  if (!ran.ok()) return ran.failure();
+  CommunicationReport report;
+  report.program = program.base_name();
+  report.ranks = ranks;
+  Groups groups(ranks);
+  report.ranks_of_group = groups.size;
+  report.numbers = NumbersOf(program, bound);
+  for (const auto& [key, traffic] : host.traffic()) {
+    TensorTraffic& row = report.tensors.emplace_back();
+    std::tie(row.tensor, row.cause) = key;
+    row.most_received = traffic.most_received;
+    row.owned = traffic.owned;
+    row.most_bytes = std::ranges::max(traffic.received);
+    for (size_t n = 0; n < traffic.pairs.size(); ++n) {
+      auto pair = static_cast<int64_t>(n);
+      const RankTraffic& sent = traffic.pairs[n];
+      if (sent.messages > 0) row.pairs.push_back({pair / groups.count, pair % groups.count, sent});
+      Add(row.sent, sent);
+    }
+  }
+  return report;
+}
+
+RankTraffic TotalTraffic(const CommunicationReport& report) {
+  RankTraffic sum;
+  for (const TensorTraffic& row : report.tensors) Add(sum, row.sent);
+  return sum;
+}
+
+std::vector<PairTraffic> TotalPairs(const CommunicationReport& report) {
+  std::map<std::pair<int64_t, int64_t>, RankTraffic> sums;
+  for (const TensorTraffic& row : report.tensors) {
+    for (const PairTraffic& pair : row.pairs) Add(sums[{pair.from, pair.to}], pair.sent);
+  }
+  std::vector<PairTraffic> pairs;
+  for (const auto& [pair, sent] : sums) pairs.push_back({pair.first, pair.second, sent});
+  return pairs;
+}
+
+}  // namespace kdl::tools

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "driver/ranks/rank_memories.h"
+#include "driver/run/arguments.h"
+#include "ir/module.h"
+#include "support/result.h"
+
+namespace kdl::tools {
+
+/// What a group of adjacent ranks sends to another one.
+struct PairTraffic {
+  int64_t from = 0;  ///< the number of the group
+  int64_t to = 0;
+  driver::RankTraffic sent;
+};
+
+/// What is sent for one tensor and cause.
+struct TensorTraffic {
+  std::string tensor;
+  std::string cause;  ///< such as `relax reads it`
+  driver::RankTraffic sent;
+  std::vector<PairTraffic>
+      pairs;               ///< in ascending order; only pairs between which something is sent
+  int64_t most_bytes = 0;  ///< the most bytes that one rank receives
+  /// The indices of the distributed dimension that a rank receives for one launch, at most, and the indices that it owns.
+  int64_t most_received = 0;
+  int64_t owned = 0;
+};
+
+/// A number with which the program is called.
+struct ProgramNumber {
+  std::string name;
+  std::string value;
+};
+
+/// What the ranks of a program send to each other.
+struct CommunicationReport {
+  std::string file;
+  std::string program;
+  int64_t ranks = 1;
+  int64_t ranks_of_group =
+      1;  ///< more than 1 if there are so many ranks that not all pairs are counted apart
+  std::vector<ProgramNumber> numbers;
+  std::vector<TensorTraffic> tensors;  ///< sorted by name and cause
+};
+
+/// Counts what the program sends if it is called with the sizes and numbers of `bound`. Executes the program without its
+/// launches, so a Failure is returned if it reads elements of tensors.
+Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir::Function& program,
+                                             const driver::BoundProgram& bound, int64_t ranks);
+
+/// Returns the sum over all tensors and causes.
+driver::RankTraffic TotalTraffic(const CommunicationReport& report);
+
+/// Returns what each group of ranks sends to each group, over all tensors and causes.
+std::vector<PairTraffic> TotalPairs(const CommunicationReport& report);
+
+std::string ReportText(const CommunicationReport& report);
+
+/// Returns a JSON object with the tensors, causes and pairs.
+std::string CommunicationJson(const CommunicationReport& report);
+
+/// Returns an HTML page with a picture of the bytes between each two ranks, followed by the text of the report.
+std::string HtmlPage(const CommunicationReport& report);
+
+}  // namespace kdl::tools
