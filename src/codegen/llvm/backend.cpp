@@ -85,6 +85,10 @@ void InitializeTargets() {
   // To keep a value in a register in a part of a function, LLVM looks for that part, block by block. In kernels with
   // many loops, most of the time of register allocation went into parts of more than 100 blocks.
   SetFlag("grow-region-complexity-budget", 100U);
+  // For AArch64, LLVM 19 turns conversions to and from bytes in loops into lookups in tables. It crashes when it then
+  // combines two lookups by a shuffle with lanes that nobody needs, such as the first two of three channels
+  // (https://github.com/llvm/llvm-project/issues/135950 is a crash in the same function).
+  SetFlag("aarch64-enable-ext-to-tbl", false);
 }
 
 /// Disables loop strength reduction on x86, where one address can add a register, a scaled register and a
