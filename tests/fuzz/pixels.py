@@ -1,5 +1,6 @@
-"""Random kernels on pixels: elements with two to four channels next to each other, and loads and stores of every second
-to fourth element. Rows are a little shorter or longer than vectors."""
+"""Random kernels on pixels: elements with two to four channels next to each other, often narrower than the inputs,
+and loads and stores of every second to fourth element. Some planes have half as many columns, as the colours of a video
+have. Rows are a little shorter or longer than vectors."""
 
 from names import Tensor
 from stencils import HEIGHTS, TYPES, WIDTHS, Stencils
@@ -13,6 +14,7 @@ class Pixels(Stencils):
         drawn = Pixel(self)
         self.sizes, self.scalars, self.generics, self.tensors = drawn.sizes, [], [], drawn.tensors
         self.shows[f"{drawn.way.__name__} of {drawn.type}"] += 1
+        self.shows[f"pixels from {drawn.loaded} of {drawn.type}"] += drawn.loaded != drawn.type
         return text(f"kernel {name}", drawn.body)
 
 
@@ -21,7 +23,8 @@ class Pixel:
 
     def __init__(self, generator):
         self.random, self.pick, self.chance = generator.random, generator.pick, generator.chance
-        self.type, self.channels = self.pick(TYPES), self.pick([2, 2, 3, 4, 4])
+        self.type, self.channels = self.pick(TYPES), self.pick([2, 2, 3, 3, 4, 4])
+        self.loaded = self.pick([self.type, self.type, "i32", "f32", self.pick(TYPES)])  # the type of `in` tensors, which results may have to narrow
         self.computed = self.type if self.type in ("i32", "i64", "f32", "f64") else "i32"
         self.sizes = {"N": self.pick(WIDTHS)}
         self.rows = self.chance(0.4)
@@ -41,10 +44,20 @@ class Pixel:
         return text(f"({params}){where} {{\n", f"spmd for {self.head} {{\n", statements(list(constants)), statements(parts), "}\n", "}\n")
 
     def given(self, name, dims, direction="in"):
-        self.tensors.append(Tensor(name, self.type, dims, direction))
+        self.tensors.append(Tensor(name, self.loaded if direction == "in" else self.type, dims, direction))
 
     def converted(self, value):
         return f"({value} as {self.computed})"
+
+    def coarse(self):
+        """Returns loads of a tensor with half as many columns, or none."""
+        if self.chance(0.6):
+            return []
+        self.sizes["Q"] = (self.sizes["N"] + 1) // 2
+        self.relations.append("Q == (N + 1) / 2")
+        self.given("h", (*self.dims[:-1], "Q"))
+        load = f"h[{'m, ' if self.rows else ''}iota(n) / 2]"
+        return [load, load]
 
     def joined(self, values):
         result = values[0]
@@ -78,7 +91,7 @@ class Pixel:
         self.given("x", (*self.dims, count))
         self.given("w", self.dims)
         self.given("y", (*self.dims, count), "out")
-        ways = [f"x[{self.at}, {c}]" for c in range(self.channels)] + [f"w[{self.at}]"]
+        ways = [f"x[{self.at}, {c}]" for c in range(self.channels)] + [f"w[{self.at}]"] + self.coarse()
         order = self.random.sample(range(self.channels), self.channels)
         return self.whole([self.stored(f"y[{self.at}, {c}]", self.some(ways)) for c in order])
 
@@ -90,7 +103,7 @@ class Pixel:
         self.given("x", dims)
         self.given("w", self.dims)
         self.given("y", dims, "out")
-        ways = [f"x[{lead}{self.channels} * n + {c}]" for c in range(self.channels)] + [f"w[{self.at}]"]
+        ways = [f"x[{lead}{self.channels} * n + {c}]" for c in range(self.channels)] + [f"w[{self.at}]"] + self.coarse()
         return self.whole([self.stored(f"y[{lead}{self.channels} * n + {c}]", self.some(ways)) for c in range(self.channels)])
 
     def window(self):

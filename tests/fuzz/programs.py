@@ -2,7 +2,7 @@
 """Compares random kernels and programs with the interpreter, bit for bit.
 
 Compiled code runs at each -O level, on host (as one and as several devices) and on debug devices; programs
-also run as C++.
+also run as C++. Some files are also built for other processors.
 
 tests/fuzz/programs.py --kernels 2000             # any number of kernels, or --seconds 3600
 tests/fuzz/programs.py --first 17 --kernels 1     # repeats one
@@ -34,6 +34,9 @@ LIMIT_S = 60  # processor time, so that a busy machine causes no failures; STUCK
 STUCK_S = 600
 SKIPPED = 77
 INPUTS = ["random", "special"]
+# Levels of other processors. Code for them is only built: LLVM must not fail. `emulated.py` runs code for aarch64.
+BUILT_LEVELS = ["armv8-a", "armv8-a", "armv8-a-fp16", "armv8-a-i8mm", "armv8-a-bf16", "armv8-a-sve256", "x86-64-v2", "x86-64-v4", "x86-64-v4-amx", "x86-64-v4-fp16"]
+BUILT = 4  # one in this many files is also built for one of these levels
 LISTED = 8  # one in this many kernels also prints its KIR after the passes below
 LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "cache-windows", "fuse-elementwise",
                 "expand-tiles"]
@@ -101,8 +104,9 @@ class Way:
 
 
 def ways(seed, is_program, target, only_build):
-    """Returns two ways; if the file is a program, one of them is compiling it to C++. For a given target,
-    returns one way, because the target's driver chooses how to compile."""
+    """Returns two ways; if the file is a program, one of them is compiling it to C++. Sometimes, a third one only builds
+    the file for another processor. For a given target, returns one way, because the target's driver chooses how to
+    compile."""
     draw = random.Random(seed)
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     if target:
@@ -119,7 +123,9 @@ def ways(seed, is_program, target, only_build):
     exe = draw.randrange(2) if is_program else None
     levels = draw.sample([0, 1, 2, 3], 2)
     inputs = draw.choice(INPUTS)
-    return [Way(f"-O{level}", cores, target, pipes, number == exe, inputs) for number, level in enumerate(levels)]
+    runs = [Way(f"-O{level}", cores, target, pipes, number == exe, inputs) for number, level in enumerate(levels)]
+    elsewhere = Way(f"-O{draw.choice([0, 1, 2, 3])}", [], ["--target", f"host?isa={draw.choice(BUILT_LEVELS)}"], pipes, False, "")
+    return runs + [elsewhere] * (draw.randrange(BUILT) == 0)
 
 
 def driver_lines(source, way):
