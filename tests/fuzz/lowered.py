@@ -27,8 +27,8 @@ def run(arguments):
 
 
 def open_tensors(kernel):
-    """Returns the tensors whose values are unspecified, because updates store one of several values, or add
-    floats in an unspecified order."""
+    """Returns the tensors whose values are unspecified, because updates store one of several values, or add or
+    multiply floats in an unspecified order."""
     found = set()
     for line in str(kernel.tree).splitlines():
         if not line.startswith("atomic "):
@@ -41,7 +41,7 @@ def open_tensors(kernel):
                 break
         how = line[at + 1:].split()[0]
         of_floats = any(t.name == name and t.type in FLOATS for t in kernel.tensors)
-        if how == "=" or (how == "+=" and of_floats):
+        if how == "=" or (how in ("+=", "-=", "*=") and of_floats):
             found.add(name)
     return found
 
@@ -75,11 +75,11 @@ def drawn(seed):
             return kernel
 
 
-def after(last, source, pipes):
+def after(last, source, pipes, target=TARGET):
     """Runs the passes up to `last` on the kernel, and writes the result as KIR that the interpreter runs
     without further passes. Returns None if the kernel is refused."""
     folder = source.parent / last
-    done = run(["build", source, "--target", TARGET, *pipes, "--emit", "ir", f"--stop-after={last}", "-o", folder])
+    done = run(["build", source, "--target", target, *pipes, "--emit", "ir", f"--stop-after={last}", "-o", folder])
     if done.returncode == 1 and any(code in done.stderr for code in REFUSED):
         return None
     if done.returncode != 0:
