@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iomanip>
 #include <locale>
 #include <map>
+#include <sstream>
 #include <utility>
+
+#include "system/files.h"
 
 namespace kdl::runtime {
 
@@ -46,12 +48,12 @@ void Trace::Add(Span span) {
 
 // Ignores failures to write the file, because the program itself has succeeded.
 Trace::~Trace() {
-  std::ofstream file(path_);
-  file.imbue(std::locale::classic());
-  file << std::fixed << std::setprecision(3);
-  Write(file);
-  file.close();
-  if (!file) std::fprintf(stderr, "kdl: cannot write the trace to '%s'\n", path_.c_str());
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text << std::fixed << std::setprecision(3);
+  Write(text);
+  if (!WriteFile(path_, text.view()))
+    std::fprintf(stderr, "kdl: cannot write the trace to '%s'\n", path_.c_str());
 }
 
 void Trace::Write(std::ostream& file) const {

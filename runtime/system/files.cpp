@@ -31,6 +31,16 @@ std::int64_t ReadBytes(int file, char* to, std::size_t bytes) {
   return static_cast<std::int64_t>(have);
 }
 
+bool WriteAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 namespace {
 
 // Opens a regular file. Returns -1 if the path cannot be opened or does not name a regular file. Checks the
@@ -68,6 +78,16 @@ bool ReadFile(const std::string& path, std::size_t most, std::string* text, std:
   if (text->size() <= most) return true;
   *reason = "it is larger than " + std::to_string(most) + " bytes, the maximum";
   return false;
+}
+
+bool WriteFile(const std::string& path, std::string_view text) {
+  // O_NONBLOCK is needed, because opening a pipe without a reader would block. If there is one, it may be slow.
+  const int file =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (file < 0) return false;
+  ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_NONBLOCK);
+  const bool is_written = WriteAll(file, text);
+  return ::close(file) == 0 && is_written;
 }
 
 int NamelessFile(const char* name, std::int64_t bytes) {

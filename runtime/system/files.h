@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kdl::runtime {
@@ -18,10 +19,15 @@ inline constexpr int kLowestFile = 10;
 bool IsSpecial(const std::string& path);
 // Reads up to `bytes` bytes, and returns the number of bytes read. On failure, returns -1 and sets errno.
 std::int64_t ReadBytes(int file, char* to, std::size_t bytes);
+// Writes all of the text. Returns false on failure.
+bool WriteAll(int file, std::string_view text);
 // Reads up to `most` bytes from the start of a regular file. On failure, returns false and sets `reason`.
 bool ReadStart(const std::string& path, std::size_t most, std::string* text, std::string* reason);
 // Reads a whole regular file of at most `most` bytes. On failure, returns false and sets `reason`.
 bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason);
+// Replaces the contents of a file, which is created if it is missing, or writes to a device or a named pipe.
+// Returns false on failure, also if nobody reads from the pipe.
+bool WriteFile(const std::string& path, std::string_view text);
 
 // Creates an unnamed file that contains `bytes` zeros. Its descriptor is at least kLowestFile and is closed
 // on exec. Returns -1 on failure.

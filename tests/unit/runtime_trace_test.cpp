@@ -1,6 +1,8 @@
 // Tests the rows, spans and byte counts of traces.
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -68,10 +70,11 @@ TEST_CASE("trace: a row for each queue and for each core, with what they ran") {
   CHECK(text.ends_with("\n]\n"));
 }
 
-TEST_CASE("trace: a full disk is reported") {
+// Returns what a context prints when it writes its trace to the path.
+std::string SaidOfTrace(const std::filesystem::path& path) {
   const std::filesystem::path said =
       std::filesystem::temp_directory_path() / ("kdl_trace_said_" + std::to_string(getpid()));
-  setenv("KDL_TRACE", "/dev/full", 1);
+  setenv("KDL_TRACE", path.c_str(), 1);
   const int own = dup(STDERR_FILENO);
   REQUIRE(std::freopen(said.c_str(), "w", stderr) != nullptr);
   Context().Select("host");
@@ -82,7 +85,26 @@ TEST_CASE("trace: a full disk is reported") {
   std::stringstream text;
   text << std::ifstream(said).rdbuf();
   std::filesystem::remove(said);
-  CHECK(text.str() == "kdl: cannot write the trace to '/dev/full'\n");
+  return text.str();
+}
+
+TEST_CASE("trace: a full disk is reported") {
+  CHECK(SaidOfTrace("/dev/full") == "kdl: cannot write the trace to '/dev/full'\n");
+}
+
+TEST_CASE("trace: a named pipe gets the trace, unless nobody reads from it") {
+  const std::filesystem::path pipe =
+      std::filesystem::temp_directory_path() / ("kdl_trace_pipe_" + std::to_string(getpid()));
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(SaidOfTrace(pipe) == "kdl: cannot write the trace to '" + pipe.string() + "'\n");
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  CHECK(SaidOfTrace(pipe) == "");
+  char first = 0;
+  CHECK(read(reader, &first, 1) == 1);
+  CHECK(first == '[');
+  close(reader);
+  std::filesystem::remove(pipe);
 }
 
 // A kernel whose cores wait for each other once.
