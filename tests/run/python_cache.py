@@ -30,8 +30,22 @@ def check_cache(folder):
     objects[0].write_bytes(objects[0].read_bytes()[:1000])
     fourth = run(text, folder)
     checks.expect("a damaged object is compiled again", fourth.stdout == "2\n", fourth.stdout + fourth.stderr)
+    check_special_entries(folder, text)
     fifth = run(text + f'open("{folder}/part.kdl", "w").write("export fn one() -> i32 {{ return 3; }}\\n")\n' + text, folder)
     checks.expect("one process sees changes, too", fifth.stdout == "2\n3\n", fifth.stdout + fifth.stderr)
+
+
+def check_special_entries(folder, text):
+    """An entry that leads to a device or a pipe, whose content does not end, is compiled again."""
+    special = folder / "special"
+    os.mkfifo(special)
+    for target in ("/dev/zero", special):
+        for suffix in ("json", "so"):
+            entry = next((folder / "cache/python").glob(f"*.{suffix}"))
+            entry.unlink()
+            entry.symlink_to(target)
+            done = run(text, folder)
+            checks.expect(f"{suffix} of {target}", done.stdout == "2\n", done.stdout + done.stderr)
 
 
 def check_saved_meanwhile(folder):

@@ -8,10 +8,12 @@ with a common file system, can share the cache.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import pathlib
+import stat
 import tempfile
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -46,7 +48,7 @@ def find(name: str) -> Entry | None:
     if root is None:
         return None
     try:
-        entry = json.loads((root / f"{name}.json").read_text(encoding="utf-8"))
+        entry = json.loads(_content(root / f"{name}.json"))
         shared = root / f"{name}-{entry['object'][:16]}.so"
         documentation = {str(kernel): str(text) for kernel, text in entry["documentation"].items()}
         fresh = _hash(shared) == entry["object"] and all(_hash(path) == content for path, content in entry["files"].items())
@@ -109,4 +111,12 @@ def write(path: pathlib.Path, content: bytes) -> None:
 
 
 def _hash(path: str | os.PathLike[str]) -> str:
-    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(_content(path)).hexdigest()
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """Returns the content of a regular file. Reading from a device or a pipe, to which a path may lead, might never end."""
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read()
