@@ -104,6 +104,10 @@ bool Read(const OptionInfo& option, std::string_view text, OptionText& to,
     diagnostics.Report(diag::OptionTwice, {}, Dashed(option));
     return false;
   }
+  if (text.empty()) {  // such as `-o "$FOLDER"`, if the variable is not set
+    diagnostics.Report(diag::OptionNeedsValue, {}, Dashed(option), option.value);
+    return false;
+  }
   to = text;
   return true;
 }
