@@ -151,10 +151,16 @@ Result<FreshFile> FreshFile::Write(const std::string& path, std::string_view byt
   return file;
 }
 
+FreshFile::FreshFile(std::string path, std::string place, std::string fresh)
+    : path_(std::move(path)), place_(std::move(place)), fresh_(std::move(fresh)) {
+  if (!fresh_.empty()) removed_.emplace(fresh_);
+}
+
 FreshFile::FreshFile(FreshFile&& other) noexcept
     : path_(std::move(other.path_)),
       place_(std::move(other.place_)),
-      fresh_(std::exchange(other.fresh_, {})) {}
+      fresh_(std::exchange(other.fresh_, {})),
+      removed_(std::move(other.removed_)) {}
 
 FreshFile::~FreshFile() {
   if (!fresh_.empty()) ::unlink(fresh_.c_str());
@@ -164,6 +170,7 @@ Status FreshFile::Put() {
   if (fresh_.empty()) return {};
   if (::rename(fresh_.c_str(), place_.c_str()) != 0) return SystemFailure("write", path_);
   fresh_.clear();
+  removed_.reset();
   return {};
 }
 
@@ -183,7 +190,8 @@ Result<TemporaryFolder> TemporaryFolder::Make() {
   return TemporaryFolder(std::move(path));
 }
 
-TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) {
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
+    : path_(std::move(other.path_)), removed_(std::move(other.removed_)) {
   other.path_.clear();
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "support/end_by_signal.h"
 #include "support/result.h"
 
 namespace kdl {
@@ -38,12 +40,12 @@ class FreshFile {
   Status Put();
 
  private:
-  FreshFile(std::string path, std::string place, std::string fresh)
-      : path_(std::move(path)), place_(std::move(place)), fresh_(std::move(fresh)) {}
+  FreshFile(std::string path, std::string place, std::string fresh);
 
   std::string path_;   ///< the path that the caller passed
   std::string place_;  ///< the destination, with links resolved
   std::string fresh_;  ///< the temporary file; empty if there is nothing to move
+  std::optional<RemovedBySignal> removed_;
 };
 
 /// Writes a whole file and moves it to its destination.
@@ -52,7 +54,8 @@ Status WriteFileWhole(const std::string& path, std::string_view bytes);
 /// Returns whether standard error is a terminal.
 bool ErrorsGoToTerminal();
 
-/// A private folder (mode 0700) under TMPDIR. The destructor removes it with everything in it.
+/// A private folder (mode 0700) under TMPDIR. The destructor removes it with everything in it, and so does a signal
+/// that ends the process.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> Make();
@@ -62,8 +65,9 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)), removed_(path_) {}
   std::string path_;
+  RemovedBySignal removed_;
 };
 
 }  // namespace kdl

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "support/end_by_signal.h"
 #include "support/io.h"
 
 namespace kdl {
@@ -147,6 +148,7 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
     return Failure{fmt::format("cannot start '{}': {}", request.words[0], std::strerror(error)),
                    FailureKind::Environment};
   }
+  const EndedBySignal ended(child);
   out.CloseEnd(1);
   err.CloseEnd(1);
   ProcessResult result;

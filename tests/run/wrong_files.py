@@ -9,10 +9,12 @@ import functools
 import os
 import pathlib
 import platform
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 KERNEL = b"""export kernel scale<B: int = 3>(x: in f32[N], y: out f32[N]) {
     spmd for i in N by B { y[i] = 3.0 * x[i]; }
@@ -262,6 +264,32 @@ def may_not_grow(folder):
     return None if done.returncode == 1 and "File too large [E0916]" in done.stderr and not left else f"{done} left {left}"
 
 
+def ends_by_signal(folder):
+    """Checks that a build that is interrupted while another program links removes its temporary files, and ends this
+    program, too."""
+    (folder / "scale.kdl").write_bytes(KERNEL)
+    (folder / "tmp").mkdir()
+    linker = folder / "bin/c++"
+    linker.parent.mkdir()
+    linker.write_text(f"#!/bin/sh\ncase $* in *-o*) echo $$ > {folder}/pid.new && mv {folder}/pid.new {folder}/pid && exec sleep 100;; esac\n")
+    linker.chmod(0o755)
+    environment = os.environ | {"PATH": f"{linker.parent}:{os.environ['PATH']}", "TMPDIR": str(folder / "tmp")}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        build = subprocess.Popen(["kernelc", *"build scale.kdl --emit exe -O0 -o out".split()], cwd=folder, env=environment)
+        until = time.monotonic() + 120
+        while not (folder / "pid").exists() and build.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        had = list((folder / "tmp").iterdir())
+        build.send_signal(number)
+        code = build.wait(timeout=60)
+        pid = (folder / "pid").read_text().strip()
+        (folder / "pid").unlink()
+        left = [*(folder / "tmp").iterdir(), *folder.glob("out/.*"), *pathlib.Path("/proc").glob(pid)]
+        if code != -number or not had or left:
+            return f"a build that is interrupted by {number!r}: exit code {code}, had {had}, left {left}"
+    return None
+
+
 def program_keeps(folder):
     """Checks that the object of --json of a program does not replace an argument or another output."""
     (folder / "scale.kdl").write_bytes(KERNEL + b"export program all(x: in f32[N], y: out f32[N]) { spmd scale(x, y); }\n")
@@ -276,7 +304,7 @@ def program_keeps(folder):
 
 def main():
     problems = []
-    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names, program_keeps):
+    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names, ends_by_signal, program_keeps):
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(check(pathlib.Path(scratch)))
     for case in CASES:
