@@ -77,6 +77,12 @@ Error Calls::Call(std::int32_t kernel, const DenseArguments& arguments) const {
   return error;
 }
 
+bool Calls::CallAgain(std::int32_t kernel, const kdl_ffi_any* arguments, std::int32_t count,
+                      Error* error) const {
+  if (kernel < 0 || kernel >= std::ssize(repeated_)) return false;
+  return repeated_[static_cast<std::size_t>(kernel)]->CallAgain(arguments, count, error);
+}
+
 Error Calls::CallAsync(std::int32_t kernel, const DenseArguments& arguments,
                        kdl_event* const* after, std::int32_t after_count, kdl_event** done) const {
   const CalledKernel* called = nullptr;

@@ -24,6 +24,10 @@ class Calls : public Handle {
   ~Calls() override;
 
   Error Call(std::int32_t kernel, const DenseArguments& arguments) const;
+  // Does so for a kernel of which the last call had these arguments of the TVM FFI, so that nothing needs to be checked. Returns false, without
+  // any effect, if that is not known.
+  bool CallAgain(std::int32_t kernel, const kdl_ffi_any* arguments, std::int32_t count,
+                 Error* error) const;
   Error CallAsync(std::int32_t kernel, const DenseArguments& arguments, kdl_event* const* after,
                   std::int32_t after_count, kdl_event** done) const;
   // Calls one of `count` kernels from `first`, chosen by the types of the arguments. See kdl_kernels_call_dynamic. If the call is

@@ -73,6 +73,34 @@ Error OpenLibrary(kdl_ffi_library& library, kdl_kernels** kernels) {
   return nullptr;
 }
 
+// Calls the kernel that has been called last with these arguments. Returns false, without any effect, if there is none, or if the
+// floating-point state is not the default. Kernels do not change that state, so it need not be read again.
+bool CallAgain(kdl_ffi_library& library, std::int32_t first, std::int32_t kernel_count,
+               const kdl_ffi_any* args, std::int32_t arg_count, Error* error) {
+  const std::atomic_ref<kdl_kernels*> shared(library.kernels);
+  kdl_kernels* const kernels = shared.load(std::memory_order_acquire);
+  if (kernels == nullptr) return false;
+  const Calls& calls = *Unwrap(kernels);
+  if (calls.in_child() || !IsFloatDefault(FloatState())) return false;
+  for (std::int32_t k = 0; k < kernel_count; ++k) {
+    if (calls.CallAgain(first + k, args, arg_count, error)) return true;
+  }
+  return false;
+}
+
+// Calls one of the kernels after all checks.
+Error CallChecked(kdl_ffi_library& library, std::int32_t first, std::int32_t kernel_count,
+                  const kdl_ffi_any* args, std::int32_t arg_count) {
+  kdl_kernels* kernels = nullptr;
+  KDL_RETURN_IF_ERROR(OpenLibrary(library, &kernels));
+  const Calls& calls = *Unwrap(kernels);
+  const kdl_variant* only = kernel_count == 1 ? calls.FindVariant(first) : nullptr;
+  FfiArguments usual;
+  if (only != nullptr && usual.Take(*only, args, arg_count))
+    return calls.Call(first, usual.dense());
+  return CallDynamic(calls, first, kernel_count, args, arg_count);
+}
+
 // Raises an error with the function of the FFI's library, which has loaded this code.
 void Raise(const kdl_error* error) {
   using Set = void (*)(const char* kind, const char* message);
@@ -92,16 +120,10 @@ void Raise(const kdl_error* error) {
 
 int kdl_ffi_call(kdl_ffi_library* library, int32_t first, int32_t kernel_count,
                  const kdl_ffi_any* args, int32_t arg_count, kdl_ffi_any* result) {
-  const Error error(Guard([&]() -> Error {
-    kdl_kernels* kernels = nullptr;
-    KDL_RETURN_IF_ERROR(OpenLibrary(*library, &kernels));
-    const Calls& calls = *Unwrap(kernels);
-    const kdl_variant* only = kernel_count == 1 ? calls.FindVariant(first) : nullptr;
-    FfiArguments usual;
-    if (only != nullptr && usual.Take(*only, args, arg_count))
-      return calls.Call(first, usual.dense());
-    return CallDynamic(calls, first, kernel_count, args, arg_count);
-  }));
+  Error error;
+  if (!CallAgain(*library, first, kernel_count, args, arg_count, &error)) {
+    error.reset(Guard([&] { return CallChecked(*library, first, kernel_count, args, arg_count); }));
+  }
   if (error == nullptr) {
     *result = {};
     return 0;

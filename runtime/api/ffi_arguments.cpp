@@ -6,9 +6,6 @@ namespace kdl::runtime {
 
 namespace {
 
-// A tensor object starts with a header of this size, TVMFFIObject.
-constexpr std::size_t kObjectHeader = 24;
-
 bool IsRowMajor(const dlpack::Tensor& tensor) {
   if (tensor.strides == nullptr) return true;
   std::int64_t wanted = 1;
@@ -31,13 +28,6 @@ bool TakeNumber(const kdl_param_desc& param, const kdl_ffi_any& any, kdl_value* 
 }
 
 }  // namespace
-
-const dlpack::Tensor* TensorOf(const kdl_ffi_any& any) {
-  if (any.type == kFfiTensorPointer) return static_cast<const dlpack::Tensor*>(any.value.pointer);
-  if (any.type != kFfiTensorObject) return nullptr;
-  return reinterpret_cast<const dlpack::Tensor*>(static_cast<const char*>(any.value.pointer) +
-                                                 kObjectHeader);
-}
 
 bool FfiArguments::TakeTensor(const kdl_param_desc& param, const dlpack::Tensor* tensor) {
   if (tensor == nullptr || tensor->device.kind != dlpack::kCpu || tensor->rank != param.rank ||

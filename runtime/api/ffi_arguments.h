@@ -3,24 +3,11 @@
 
 #include <cstdint>
 
+#include "api/ffi_param.h"
 #include "core/binding.h"
-#include "core/dlpack.h"
 #include "core/small_array.h"
-#include "kdl/ffi.h"
 
 namespace kdl::runtime {
-
-// Values of TVMFFITypeIndex.
-enum FfiType : std::int32_t {
-  kFfiInteger = 1,
-  kFfiBool = 2,
-  kFfiFloat = 3,
-  kFfiTensorPointer = 7,
-  kFfiTensorObject = 70
-};
-
-// Returns the tensor of an argument, or null if it is none.
-const dlpack::Tensor* TensorOf(const kdl_ffi_any& any);
 
 // Takes the arguments of a call without any message: row-major tensors in the host's memory with exactly the parameters' types, and
 // numbers that need no conversion but the rounding to f32. For all others, the caller has to use a DynamicCall.

@@ -15,13 +15,10 @@ std::uint64_t MaskOf(const kdl_param_desc& param) {
 
 LastArguments::LastArguments(const kdl_variant& variant) {
   std::size_t sizes = 0;
-  const auto count = static_cast<std::size_t>(variant.param_count);
-  values_.Reserve(count);
-  masks_.Reserve(count);
+  params_.Reserve(static_cast<std::size_t>(variant.param_count));
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& param = variant.params[p];
-    values_.Add(0);
-    masks_.Add(MaskOf(param));
+    params_.Add({0, MaskOf(param), FfiParam(param)});
     if (param.is_tensor != 0) sizes += static_cast<std::size_t>(param.rank);
   }
   sizes_.Reserve(sizes);
@@ -32,15 +29,26 @@ LastArguments::LastArguments(const kdl_variant& variant) {
 // of them could not be read before all are in the cache.
 bool LastArguments::AreThese(const DenseArguments& arguments) const {
   std::uint64_t differs = 0;
-  for (std::size_t p = 0; p < values_.size(); ++p)
-    differs |= (arguments.values[p].u64 & masks_[p]) ^ values_[p];
+  for (std::size_t p = 0; p < params_.size(); ++p)
+    differs |= (arguments.values[p].u64 & params_[p].mask) ^ params_[p].value;
   for (std::size_t s = 0; s < sizes_.size(); ++s)
     differs |= static_cast<std::uint64_t>(arguments.sizes[s] ^ sizes_[s]);
   return differs == 0;
 }
 
+bool LastArguments::AreThese(const kdl_ffi_any* arguments, std::int32_t count) const {
+  if (static_cast<std::size_t>(count) != params_.size()) return false;
+  const std::int64_t* sizes = sizes_.data();
+  for (const Param& param : params_) {
+    if (!param.ffi.IsEqual(*arguments++, param.value, sizes)) return false;
+    sizes += param.ffi.rank();
+  }
+  return true;
+}
+
 void LastArguments::Keep(const DenseArguments& arguments) {
-  for (std::size_t p = 0; p < values_.size(); ++p) values_[p] = arguments.values[p].u64 & masks_[p];
+  for (std::size_t p = 0; p < params_.size(); ++p)
+    params_[p].value = arguments.values[p].u64 & params_[p].mask;
   for (std::size_t s = 0; s < sizes_.size(); ++s) sizes_[s] = arguments.sizes[s];
 }
 

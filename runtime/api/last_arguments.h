@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "api/ffi_param.h"
 #include "core/binding.h"
 #include "core/small_array.h"
 
@@ -18,13 +19,20 @@ class LastArguments {
 
   // Whether the sizes, pointers and scalars are those that were kept last. Does not compare the numbers of cores.
   bool AreThese(const DenseArguments& arguments) const;
+  // Whether these arguments of the TVM FFI are equal to them: row-major tensors in the host's memory with the parameters' types, and
+  // numbers that the parameters' types represent. May return false for other equal arguments.
+  bool AreThese(const kdl_ffi_any* arguments, std::int32_t count) const;
   void Keep(const DenseArguments& arguments);
 
  private:
+  struct Param {
+    std::uint64_t value;
+    std::uint64_t mask;  // the bits that belong to the value, as the others may be uninitialized
+    FfiParam ffi;
+  };
+
   SmallArray<std::int64_t, 16> sizes_;
-  SmallArray<std::uint64_t, 8> values_;
-  SmallArray<std::uint64_t, 8>
-      masks_;  // the bits that belong to each value, as the others may be uninitialized
+  SmallArray<Param, 8> params_;
 };
 
 }  // namespace kdl::runtime

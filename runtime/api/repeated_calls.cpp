@@ -20,8 +20,20 @@ bool NeedsLittle(const kdl_variant& variant) {
 
 Error RepeatedCalls::Call(const CalledKernel& kernel, const DenseArguments& arguments) {
   if (!MayKeep(*kernel.candidate.variant)) return CallOnce(kernel, arguments);
-  const Ownership own(is_taken_);
-  return own.has_it() ? CallKept(kernel, arguments) : CallOnce(kernel, arguments);
+  const Ownership own(*this);
+  return own.place() == nullptr ? CallOnce(kernel, arguments)
+                                : CallKept(kernel, arguments, own.place()->kept);
+}
+
+bool RepeatedCalls::CallAgain(const kdl_ffi_any* arguments, std::int32_t count, Error* error) {
+  const Ownership own(*this);
+  if (own.place() == nullptr || !own.place()->kept.has_value()) return false;
+  Kept& kept = *own.place()->kept;
+  if (!kept.is_prepared || kept.core_num != KDL_CORES_AUTO || !kept.last.AreThese(arguments, count))
+    return false;
+  kept.counter.Count();
+  *error = kept.call->RunKernel();
+  return true;
 }
 
 Error RepeatedCalls::CallOnce(const CalledKernel& kernel, const DenseArguments& arguments) {
@@ -31,33 +43,35 @@ Error RepeatedCalls::CallOnce(const CalledKernel& kernel, const DenseArguments& 
   return call.RunKernel();
 }
 
-bool RepeatedCalls::Fits(const DenseArguments& arguments) {
-  if (!kept_->call.has_value() || kept_->core_num != arguments.core_num) return false;
-  if (kept_->last.AreThese(arguments)) return true;
-  if (!kept_->call->Rebind(arguments)) return false;
-  kept_->last.Keep(arguments);
+bool RepeatedCalls::Kept::Fits(const DenseArguments& arguments) {
+  if (!call.has_value() || core_num != arguments.core_num) return false;
+  if (last.AreThese(arguments)) return true;
+  if (!call->Rebind(arguments)) return false;
+  last.Keep(arguments);
   return true;
 }
 
-Error RepeatedCalls::CallKept(const CalledKernel& kernel, const DenseArguments& arguments) {
-  if (!kept_.has_value()) kept_.emplace(device_, *kernel.candidate.variant);
-  std::optional<DirectCall>& call = kept_->call;
-  const bool fits = Fits(arguments);
-  if (fits && !kept_->is_prepared && NeedsLittle(*kernel.candidate.variant)) {
+Error RepeatedCalls::CallKept(const CalledKernel& kernel, const DenseArguments& arguments,
+                              std::optional<Kept>& place) {
+  if (!place.has_value()) place.emplace(device_, *kernel.candidate.variant);
+  Kept& kept = *place;
+  std::optional<DirectCall>& call = kept.call;
+  const bool fits = kept.Fits(arguments);
+  if (fits && !kept.is_prepared && NeedsLittle(*kernel.candidate.variant)) {
     KDL_RETURN_IF_ERROR(call->Prepare());
-    kept_->is_prepared = true;
+    kept.is_prepared = true;
   } else if (!fits) {
     call.reset();
+    kept.is_prepared = false;  // if sizes change with each call, preparing would take time in vain
     call.emplace(device_, workspaces_);
     if (Error error = call->Bind(kernel, arguments)) {
       call.reset();
       return error;
     }
-    kept_->last.Keep(arguments);
-    kept_->core_num = arguments.core_num;
-    kept_->is_prepared = false;  // if sizes change with each call, that would take time in vain
+    kept.last.Keep(arguments);
+    kept.core_num = arguments.core_num;
   }
-  kept_->counter.Count();
+  kept.counter.Count();
   return call->RunKernel();
 }
 

@@ -28,6 +28,34 @@ std::optional<std::uint8_t> ElementOf(Type type) {
   return std::nullopt;
 }
 
+Type TypeOf(std::uint8_t element) {
+  const ElementFacts& facts = *FactsOfElement(element);
+  const auto of_code = [&](TypeCode code) {
+    return Type{code, static_cast<std::uint8_t>(facts.bits), 1};
+  };
+  switch (element) {
+    case KDL_BF16:
+      return of_code(TypeCode::Bfloat);
+    case KDL_F8E4M3:
+      return of_code(TypeCode::Float8E4M3FN);
+    case KDL_F8E5M2:
+      return of_code(TypeCode::Float8E5M2);
+    default:
+      break;
+  }
+  switch (facts.group) {
+    case ElementGroup::Bool:
+      return of_code(TypeCode::Bool);
+    case ElementGroup::Signed:
+      return of_code(TypeCode::Int);
+    case ElementGroup::Unsigned:
+      return of_code(TypeCode::Uint);
+    case ElementGroup::Float:
+      break;
+  }
+  return of_code(TypeCode::Float);
+}
+
 Error ViewOf(const Tensor& tensor, std::string_view name, kdl_tensor* view) {
   if (tensor.device.kind != kCpu && tensor.device.kind != kCudaHost) {
     return Invalid("'", name,

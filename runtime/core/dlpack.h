@@ -65,6 +65,9 @@ struct VersionedManaged {
 // Returns the element type (KDL_F32, …) of a tensor's elements, if kernels have it.
 std::optional<std::uint8_t> ElementOf(Type type);
 
+// Returns the type of tensors with these elements.
+Type TypeOf(std::uint8_t element);
+
 // Stores a view of the tensor's memory, which must be in the host's memory. An error begins with the name.
 Error ViewOf(const Tensor& tensor, std::string_view name, kdl_tensor* view);
 

@@ -200,7 +200,7 @@ void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count
   if (error != 0) self->print_error_.compare_exchange_strong(none, error);
 }
 
-Error LaunchHost::EndPrints(Error error) {
+Error LaunchHost::PassPrints(Error error) {
   if (has_printed()) sink_.Deliver();
   const int lost = print_error_;
   if (error != nullptr || lost == 0) return error;

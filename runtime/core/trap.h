@@ -5,6 +5,7 @@
 #include <atomic>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "core/print_sink.h"
@@ -39,7 +40,11 @@ class LaunchHost {
   bool has_printed() const { return has_printed_.load(std::memory_order_relaxed); }
   // Passes on what the launch has printed, and returns `error`. If `error` is null but some of the output was
   // lost, returns an error that says so. Call this without any lock, after the launch has run. Does not throw.
-  Error EndPrints(Error error);
+  Error EndPrints(Error error) {
+    return has_printed() || print_error_.load(std::memory_order_relaxed) != 0
+               ? PassPrints(std::move(error))
+               : std::move(error);
+  }
   // Prepares for another launch.
   void ForgetPrints() {
     has_printed_.store(false, std::memory_order_relaxed);
@@ -47,6 +52,7 @@ class LaunchHost {
   }
 
  private:
+  Error PassPrints(Error error);
   static void Print(kdl_core* core, std::int32_t location, std::int32_t count,
                     const kdl_tensor* values);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/processor.h"
@@ -36,12 +37,15 @@ struct HostOptions {
 struct HostDevice {
   HostDevice(const HostOptions& chosen, const kdl_hooks& hooks)
       : options(chosen),
+        callers_processor(chosen.only_cpus && chosen.pin != 0 ? chosen.cpus.front() : -1),
         pool(static_cast<int>(chosen.threads), chosen.pin != 0 ? chosen.cpus : std::vector<int>(),
              hooks, chosen.spin),
         memory(hooks),
         scratch(memory) {}
 
   HostOptions options;
+  // The processor on which a launch keeps the calling thread, or -1 if the thread may use any processor.
+  const int callers_processor;
   WorkerPool pool;
   HostMemory memory;
   ScratchPool scratch;
@@ -89,12 +93,6 @@ Error ParseSpin(const kdl_option& option, std::chrono::microseconds* spin) {
   }
   *spin = std::chrono::microseconds(parsed);
   return nullptr;
-}
-
-// Returns the processor on which a launch keeps the calling thread, or -1 if the thread may use any
-// processor.
-int CallersProcessor(const HostOptions& options) {
-  return options.only_cpus && options.pin != 0 ? options.cpus.front() : -1;
 }
 
 Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOptions* parsed) {
@@ -160,25 +158,36 @@ bool IsLittleWork(const kdl_launch_request& request) {
   return bytes < kLittleWorkBytes;
 }
 
-// What the launches of one request share: the plan of the runner, and its memory.
+// What the launches of one request share: the plan of the runner, its memory and, if one worker runs them, the core.
 class Prepared {
  public:
   Prepared(const CoreRunner::Plan& plan, const HostMemory& memory)
       : plan_(plan),
         memory_(memory),
-        data_(plan.is_small() ? nullptr : static_cast<char*>(memory.Allocate(plan.bytes))) {}
-  ~Prepared() { memory_.Free(data_, plan_.bytes); }
+        data_(plan.is_small() ? small_ : static_cast<char*>(memory.Allocate(plan.bytes))) {}
+  ~Prepared() {
+    if (data_ != small_) memory_.Free(data_, plan_.bytes);
+  }
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
-  const CoreRunner::Plan& plan() const { return plan_; }
-  char* data() const { return data_; }
-  bool is_complete() const { return plan_.is_small() || data_ != nullptr; }
+  bool is_complete() const { return data_ != nullptr; }
+  // Prepares the core. Called once, if the memory is complete.
+  void Begin(const kdl_launch_request& request) {
+    if (RunsAlone(request, plan_)) core_.emplace(request, plan_, data_);
+  }
+  Error RunKernel(HostDevice& host, const kdl_launch_request& request) {
+    if (core_.has_value() && request.observer == nullptr) return core_->RunCores(request);
+    CoreRunner runner(request, *request.args, request.workspace, request.shared, nullptr);
+    return runner.RunCores(host.pool, plan_, host.scratch, data_);
+  }
 
  private:
   const CoreRunner::Plan plan_;
   const HostMemory memory_;
   char* const data_;
+  std::optional<LoneCore> core_;
+  alignas(KDL_SCRATCH_ALIGNMENT) char small_[CoreRunner::Plan::kSmallBytes];
 };
 
 Error PlanLaunch(HostDevice& host, const kdl_launch_request& request, CoreRunner::Plan* plan) {
@@ -192,26 +201,22 @@ kdl_error* Prepare(void* device, const kdl_launch_request* request, void** prepa
   if (Error error = PlanLaunch(host, *request, &plan)) return error.release();
   auto made = std::make_unique<Prepared>(plan, host.memory);
   if (!made->is_complete()) return CoreRunner::OutOfMemoryFor(*request, plan).release();
+  made->Begin(*request);
   *prepared = made.release();
   return nullptr;
 }
 
 void Discard(void*, void* prepared) { delete static_cast<Prepared*>(prepared); }
 
-Error RunPlan(HostDevice& host, const kdl_launch_request& request, const CoreRunner::Plan& plan,
-              char* memory) {
-  if (RunsAlone(request, plan)) return RunAlone(request, plan, host.scratch, memory);
-  CoreRunner runner(request, *request.args, request.workspace, request.shared, nullptr);
-  return runner.RunCores(host.pool, plan, host.scratch, memory);
-}
-
 Error RunLaunch(HostDevice& host, const kdl_launch_request& request) {
-  const OnProcessor here(CallersProcessor(host.options));
-  if (const auto* prepared = static_cast<const Prepared*>(request.prepared))
-    return RunPlan(host, request, prepared->plan(), prepared->data());
+  const OnProcessor here(host.callers_processor);
+  if (auto* prepared = static_cast<Prepared*>(request.prepared))
+    return prepared->RunKernel(host, request);
   CoreRunner::Plan plan;
   KDL_RETURN_IF_ERROR(PlanLaunch(host, request, &plan));
-  return RunPlan(host, request, plan, nullptr);
+  if (RunsAlone(request, plan)) return RunAlone(request, plan, host.scratch);
+  CoreRunner runner(request, *request.args, request.workspace, request.shared, nullptr);
+  return runner.RunCores(host.pool, plan, host.scratch);
 }
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {

@@ -9,77 +9,72 @@
 
 namespace kdl::runtime {
 
-namespace {
+bool RunsAlone(const kdl_launch_request& request, const CoreRunner::Plan& plan) {
+  return plan.workers == 1 && request.observer == nullptr &&
+         (request.variant->flags & KDL_VARIANT_SYNC) == 0;
+}
 
-// Prepares the parts of the memory that are zero at the start, and the core that is the same in all calls.
-void TakeMemory(const kdl_launch_request& request, const CoreRunner::Plan& plan, char* memory,
-                kdl_core* core) {
+LoneCore::LoneCore(const kdl_launch_request& request, const CoreRunner::Plan& plan, char* memory)
+    : has_slices_(request.instances >= request.busy_cores) {
   const kdl_variant& variant = *request.variant;
   kdl_launch& launch = *request.launch;
   launch.shared = request.shared;
   launch.dynamic_counters = nullptr;
   if (variant.dynamic_counter_count > 0) {
     launch.dynamic_counters = reinterpret_cast<std::int64_t*>(memory + plan.dynamic_counters_at);
-    std::memset(memory + plan.dynamic_counters_at, 0,
-                static_cast<std::size_t>(plan.states_at - plan.dynamic_counters_at));
+    counter_bytes_ = static_cast<std::size_t>(plan.states_at - plan.dynamic_counters_at);
   }
-  core->size = sizeof(kdl_core);
-  core->version = KDL_ABI_VERSION;
-  core->core_num = request.core_num;
-  core->slot = 0;
-  core->scratch = variant.scratch_bytes > 0 ? memory + plan.scratch_at : nullptr;
-  core->workspace = variant.footprint_bytes > 0 ? request.workspace : nullptr;
-  core->frame = variant.frame_bytes > 0 ? memory + plan.frames_at : nullptr;
-  ClearTrap(&core->trap);
-  core->launch = &launch;
+  core_.size = sizeof(kdl_core);
+  core_.version = KDL_ABI_VERSION;
+  core_.core_id = 0;
+  core_.core_num = request.core_num;
+  core_.slot = 0;
+  core_.scratch = variant.scratch_bytes > 0 ? memory + plan.scratch_at : nullptr;
+  core_.workspace = variant.footprint_bytes > 0 ? request.workspace : nullptr;
+  core_.frame = variant.frame_bytes > 0 ? memory + plan.frames_at : nullptr;
+  ClearTrap(&core_.trap);
+  core_.launch = &launch;
 }
 
-Error RunAll(const kdl_launch_request& request, kdl_core* core) {
+Error LoneCore::RunCores(const kdl_launch_request& request) {
   const kdl_variant& variant = *request.variant;
   const std::atomic_ref stop(request.launch->stop);
-  // If each core has its own slice of the workspace, it uses that slice.
-  const bool has_slices = request.instances >= request.busy_cores && variant.footprint_bytes > 0;
+  if (counter_bytes_ > 0) std::memset(request.launch->dynamic_counters, 0, counter_bytes_);
   for (std::int64_t at = 0; at < request.busy_cores; ++at) {
     if (stop.load(std::memory_order_relaxed) != 0) break;
-    core->core_id = at;
-    if (request.instances >= request.busy_cores) core->slot = at;
-    if (has_slices)
-      core->workspace = static_cast<char*>(request.workspace) + at * request.slice_bytes;
+    core_.core_id = at;
+    if (has_slices_) {
+      core_.slot = at;
+      if (variant.footprint_bytes > 0)
+        core_.workspace = static_cast<char*>(request.workspace) + at * request.slice_bytes;
+    }
     if (variant.frame_bytes > 0)
-      std::memset(core->frame, 0, static_cast<std::size_t>(variant.frame_bytes));
-    const std::int32_t result = variant.entry(request.args, core);
-    if (result != KDL_DONE) return CoreRunner::ErrorOf(request, result, core->trap);
+      std::memset(core_.frame, 0, static_cast<std::size_t>(variant.frame_bytes));
+    const std::int32_t result = variant.entry(request.args, &core_);
+    if (result != KDL_DONE) return Ended(request, result);
   }
   return nullptr;
 }
 
-}  // namespace
-
-bool RunsAlone(const kdl_launch_request& request, const CoreRunner::Plan& plan) {
-  return plan.workers == 1 && request.observer == nullptr &&
-         (request.variant->flags & KDL_VARIANT_SYNC) == 0;
-}
-
-Error RunAlone(const kdl_launch_request& request, const CoreRunner::Plan& plan,
-               ScratchPool& scratch, char* memory) {
-  alignas(KDL_SCRATCH_ALIGNMENT) char small[CoreRunner::Plan::kSmallBytes];
-  ScratchPool::Block borrowed;
-  if (plan.is_small()) {
-    memory = small;
-  } else if (memory == nullptr) {
-    borrowed = scratch.Acquire(plan.bytes);
-    memory = borrowed.data;
-    if (memory == nullptr) return CoreRunner::OutOfMemoryFor(request, plan);
-  }
-  kdl_core core;
-  TakeMemory(request, plan, memory, &core);
+Error LoneCore::Ended(const kdl_launch_request& request, std::int32_t result) {
   Error error;
   try {
-    error = RunAll(request, &core);
+    error = CoreRunner::ErrorOf(request, result, core_.trap);
   } catch (const std::bad_alloc&) {
     error = OutOfMemory();
   }
-  if (borrowed.data != nullptr) scratch.GiveBack(borrowed);
+  ClearTrap(&core_.trap);
+  return error;
+}
+
+Error RunAlone(const kdl_launch_request& request, const CoreRunner::Plan& plan,
+               ScratchPool& scratch) {
+  alignas(KDL_SCRATCH_ALIGNMENT) char small[CoreRunner::Plan::kSmallBytes];
+  if (plan.is_small()) return LoneCore(request, plan, small).RunCores(request);
+  const ScratchPool::Block borrowed = scratch.Acquire(plan.bytes);
+  if (borrowed.data == nullptr) return CoreRunner::OutOfMemoryFor(request, plan);
+  Error error = LoneCore(request, plan, borrowed.data).RunCores(request);
+  scratch.GiveBack(borrowed);
   return error;
 }
 

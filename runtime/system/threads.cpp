@@ -37,14 +37,11 @@ void KeepTo(Thread thread, int processor) {
   pthread_setaffinity_np(thread, sizeof set, &set);
 }
 
-OnProcessor::OnProcessor(int processor) {
-  if (processor < 0) return;
+void OnProcessor::Move(int processor) {
   is_moved_ = pthread_getaffinity_np(pthread_self(), sizeof before_, &before_) == 0;
   if (is_moved_) KeepTo(pthread_self(), processor);
 }
 
-OnProcessor::~OnProcessor() {
-  if (is_moved_) pthread_setaffinity_np(pthread_self(), sizeof before_, &before_);
-}
+void OnProcessor::Return() { pthread_setaffinity_np(pthread_self(), sizeof before_, &before_); }
 
 }  // namespace kdl::runtime

@@ -11,6 +11,7 @@ namespace kdl::runtime {
 using Thread = pthread_t;
 bool StartThread(void* (*main)(void*), void* argument, Thread* thread);
 void JoinThread(Thread thread);
+inline Thread CurrentThread() { return pthread_self(); }
 
 // Returns the processors on which this process may run. There is at least one.
 std::vector<int> AllowedProcessors();
@@ -23,12 +24,19 @@ void KeepTo(Thread thread, int processor);
 // processor.
 class OnProcessor {
  public:
-  explicit OnProcessor(int processor);
-  ~OnProcessor();
+  explicit OnProcessor(int processor) {
+    if (processor >= 0) Move(processor);
+  }
+  ~OnProcessor() {
+    if (is_moved_) Return();
+  }
   OnProcessor(const OnProcessor&) = delete;
   OnProcessor& operator=(const OnProcessor&) = delete;
 
  private:
+  void Move(int processor);
+  void Return();
+
   bool is_moved_ = false;
   cpu_set_t before_;
 };

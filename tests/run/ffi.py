@@ -24,6 +24,9 @@ export kernel axpy<T: f32 | i16>(a: T, x: in T[N], y: inout T[N]) {
 export kernel at(x: in u8[N], i: i32, yes: bool, y: out f64[1]) {
     spmd for k in 1 by 1 { y[k] = if yes then x[i + k] as f64 else 0.5; }
 }
+export kernel scaled(a: f32, b: i32, c: u8, d: f64, e: bool, x: in f32[M, N], y: out f32[M, N]) {
+    spmd for i in M by 8, j in N by 64 { y[i, j] = if e then a * x[i, j] + b as f32 else (c as f64 + d) as f32; }
+}
 export kernel nothing() { spmd for i in 1 by 1 { } }
 """
 # The function of the TVM FFI that receives errors.
@@ -136,6 +139,80 @@ def test(folder, name):
     checks.expect(f"{name}: a forked child opens the kernels again", os.waitpid(child, 0)[1] == 0)
 
 
+def repeated_calls(folder):
+    """A call is not checked if its arguments are those of the call before. So here one argument after another changes."""
+    library = ctypes.CDLL(str(folder / "ops.so"))
+
+    def call(*values):
+        given = [any_of(value) for value in values]
+        return library.__tvm_ffi_scaled(None, (Any * len(given))(*given), len(given), ctypes.byref(Any()))
+
+    def expected(a, b, c, d, e, x):
+        return [(a * one + b) if e else c + d for one in x]
+
+    first, second = ((ctypes.c_float * 7)(*range(k, k + 7)) for k in (1, 11))
+    results = [(ctypes.c_float * 7)() for _ in range(2)]
+    usual = [2.0, 3, 4, 0.5, True]
+    cases = [("the same", usual, first, {}), ("a float", [3.0, *usual[1:]], first, {}), ("an integer", [2.0, -3, *usual[2:]], first, {}),
+             ("an integer for a float", [2, *usual[1:]], first, {}), ("a bool", [*usual[:4], False], first, {}),
+             ("an unsigned integer", [2.0, 3, 5, 0.5, False], first, {}), ("a float of 64 bits", [2.0, 3, 5, 0.25, False], first, {}),
+             ("a pointer", usual, second, {}), ("an offset", usual, first, {"offset": 4}), ("sizes", usual, first, {"sizes": [3, 2]}),
+             ("strides", usual, first, {"strides": [3, 1]}), ("strides that matter", usual, first, {"strides": [4, 1]}),
+             ("strides of one element", usual, first, {"sizes": [1, 6], "strides": [1, 1]})]
+    for what, numbers, x, changes in cases:
+        wrong = []
+        for result in results:
+            for numbers_now, x_now, now in [(usual, first, {}), (usual, first, {}), (usual, first, {}), (numbers, x, changes), (usual, first, {})]:
+                sizes = now.get("sizes", [2, 3])
+                result[:] = [-1.0] * 7
+                code = call(*numbers_now, tensor(x_now, **{"sizes": sizes, **now}), tensor(result, sizes))
+                row = now.get("strides", [sizes[1]])[0]
+                read = [x_now[now.get("offset", 0) // 4 + i * row + j] for i in range(sizes[0]) for j in range(sizes[1])]
+                if code != 0 or list(result) != expected(*numbers_now, read) + [-1.0]:
+                    wrong.append((code, numbers_now, list(result)))
+        checks.expect(f"a call that changes {what}", wrong == [], str(wrong))
+    x = tensor(first, [2, 3])
+    refused = [(2.0, 2**31, 4, 0.5, True, x, tensor(results[0], [2, 3])), (2.0, 3, -4, 0.5, True, x, tensor(results[0], [2, 3])),
+               (*usual, tensor(first, [2, 3], device=2), tensor(results[0], [2, 3])), (*usual, x, tensor((ctypes.c_double * 6)(), [2, 3])),
+               (*usual, x, x), (*usual, x, tensor(results[0], [3, 2])), (*usual, x)]
+    for number, values in enumerate(refused):
+        codes = [call(*usual, x, tensor(results[0], [2, 3])) for _ in range(3)] + [call(*values)]
+        checks.expect(f"wrong arguments {number} after right ones are refused", codes == [0, 0, 0, -1], str(codes))
+    libm = ctypes.CDLL("libm.so.6")
+    upward = 0x800
+    libm.fesetround(upward)
+    code = call(0.1, 3, 4, 0.5, True, x, tensor(results[0], [2, 3]))  # as a float, 0.1 is rounded to the nearest
+    codes = [call(*usual, x, tensor(results[1], [2, 3])) for _ in range(3)] + [code]
+    after = libm.fegetround()
+    libm.fesetround(0)
+    checks.expect("the caller's rounding is kept", after == upward and codes == [0] * 4, f"{after} {codes}")
+    code = call(0.1, 3, 4, 0.5, True, x, tensor(results[1], [2, 3]))
+    checks.expect("and does not matter", code == 0 and list(results[0]) == list(results[1]), f"{list(results[0])} {list(results[1])}")
+
+
+def calls_of_threads(folder):
+    """Threads that call one kernel at once, each with arguments of its own."""
+    library = ctypes.CDLL(str(folder / "ops.so"))
+    wrong = []
+
+    def repeat(number):
+        x, y = (ctypes.c_float * 4)(*[number] * 4), (ctypes.c_float * 4)()
+        tensors = tensor(x), tensor(y)  # `given` does not keep them alive
+        given = (Any * 3)(*map(any_of, (1.0, *tensors)))
+        for _ in range(2000):
+            if library.__tvm_ffi_axpy(None, given, 3, ctypes.byref(Any())) != 0:
+                wrong.append(number)
+        if list(y) != [2000.0 * number] * 4:
+            wrong.append(list(y))
+
+    threads = [threading.Thread(target=repeat, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    checks.expect("threads that call one kernel", wrong == [], str(wrong[:3]))
+
+
 def fork_while_opening(folder):
     """A child works although another thread of its parent was opening the kernels."""
     for n in range(5):
@@ -159,5 +236,7 @@ with tempfile.TemporaryDirectory() as folder:
     build(pathlib.Path(folder))
     test(pathlib.Path(folder), "ops.so")
     test(pathlib.Path(folder), "ops_cpp.so")
+    repeated_calls(pathlib.Path(folder))
+    calls_of_threads(pathlib.Path(folder))
     fork_while_opening(pathlib.Path(folder))
 sys.exit(checks.end())
