@@ -18,9 +18,10 @@ samples="$build python3 python3-numpy"
 # the fuzzer. Other packages are for aarch64 code and its emulator, for OpenCL on the processor, for pip
 # packages that Debian does not have (tests/ptxas.py), for the metadata of the installed package (pkgconf), for
 # the types of the Python package (mypy), and for reading debug information (gdb). Programs with several ranks run with both
-# MPI libraries of Debian.
+# MPI libraries of Debian. Python's markdown makes the site of the documentation.
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
-       ocl-icd-libopencl1 pkgconf python3-venv mypy gdb openmpi-bin libopenmpi-dev mpich libmpich-dev"
+       ocl-icd-libopencl1 pkgconf python3-venv mypy gdb openmpi-bin libopenmpi-dev mpich libmpich-dev
+       python3-markdown"
 # The libraries that the benchmarks compare with; OpenMP is for twins on several threads (tests/bench/twins).
 bench="$samples libdnnl-dev libopenblas-dev libomp-dev"
 
