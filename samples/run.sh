@@ -14,7 +14,7 @@ cmake --preset release >/dev/null
 cmake --build --preset release
 echo "built build/bin/kernelc in $((SECONDS - start)) s"
 
-for sample in saxpy matmul softmax matmul_residual down_proj moe schedule two_devices device_plugin gallery digits; do
+for sample in saxpy matmul softmax matmul_residual down_proj moe schedule two_devices device_plugin ranks gallery digits; do
   echo
   echo "samples/$sample"
   python3 tests/readme.py "samples/$sample/README.md"

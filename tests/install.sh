@@ -11,16 +11,16 @@ set -eu
 build="g++ cmake ninja-build clang-19 llvm-19-dev liblld-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
        libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev libyaml-cpp-dev nlohmann-json3-dev
        python3-dev"
-# Python and NumPy read the results of the samples' runs.
-samples="$build python3 python3-numpy"
+# Python and NumPy read the results of the samples' runs. One sample runs in several processes of MPI.
+samples="$build python3 python3-numpy mpich libmpich-dev"
 # Packages for the tests. doctest is for unit tests, MPFR for exact values of functions, and clang-format for
 # the format check. clang is the second compiler for generated C++; its runtime contains the sanitizers and
 # the fuzzer. Other packages are for aarch64 code and its emulator, for OpenCL on the processor, for pip
 # packages that Debian does not have (tests/ptxas.py), for the metadata of the installed package (pkgconf), for
-# the types of the Python package (mypy), and for reading debug information (gdb). Programs with several ranks run with both
-# MPI libraries of Debian. Python's markdown makes the site of the documentation.
+# the types of the Python package (mypy), and for reading debug information (gdb). Programs with several ranks also run
+# with Open MPI. Python's markdown makes the site of the documentation.
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
-       ocl-icd-libopencl1 pkgconf python3-venv mypy gdb openmpi-bin libopenmpi-dev mpich libmpich-dev
+       ocl-icd-libopencl1 pkgconf python3-venv mypy gdb openmpi-bin libopenmpi-dev
        python3-markdown"
 # The libraries that the benchmarks compare with; OpenMP is for twins on several threads (tests/bench/twins).
 bench="$samples libdnnl-dev libopenblas-dev libomp-dev"

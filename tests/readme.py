@@ -45,7 +45,9 @@ def neighbours(folder):
 def run(readme, update):
     """Returns the first complaint about a page, or None."""
     text = readme.read_text()
-    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python")}
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python"),
+                   # Open MPI does not start programs for root, the user of most containers, without these.
+                   "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     with tempfile.TemporaryDirectory(prefix="readme-") as whole:
         scratch = pathlib.Path(whole) / readme.parent.name
         scratch.mkdir()

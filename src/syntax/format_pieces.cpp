@@ -77,7 +77,8 @@ bool IsProduct(size_t type, size_t rule) {
 
 /// Whether a parenthesis belongs to the name or word before it.
 bool IsTightParenthesis(size_t rule) {
-  return rule != P::RulePrimary && rule != P::RuleType && rule != P::RuleDomainStmt;
+  return rule != P::RulePrimary && rule != P::RuleType && rule != P::RuleDomainStmt &&
+         rule != P::RulePlacement;
 }
 
 /// Sets what the token's rule says about the white space around it.

@@ -151,6 +151,10 @@ const /* in */ d = 3;
 /* c */ const e = 4;
 )");
   }
+  SUBCASE("the dimensions of `by` are not arguments of a call") {
+    CHECK(Example("program p() { let x: f32[M, N] on grid by(M,_); }") ==
+          "program p() { let x: f32[M, N] on grid by (M, _); }\n");
+  }
   SUBCASE("numbers of tuples stay apart") {
     CHECK(Example("const a = t.0 .1 + t.0.1;") == "const a = t.0 .1 + t.0.1;\n");
   }
