@@ -108,7 +108,10 @@ class CountingHost final : public interp::ProgramHost {
       int64_t pair = message.from / groups_.size * groups_.count + message.to / groups_.size;
       RankTraffic& sent = traffic.pairs[static_cast<size_t>(pair)];
       int64_t indices = message.part.end - message.part.first;
-      sent.bytes += indices * bytes_of_index;
+      int64_t bytes = indices * bytes_of_index;
+      if (__builtin_add_overflow(bytes_, bytes, &bytes_))
+        return Failure{"the ranks would send 2^63 bytes or more"};
+      sent.bytes += bytes;
       ++sent.messages;
       received += indices;
     }
@@ -140,6 +143,7 @@ class CountingHost final : public interp::ProgramHost {
 
   int64_t ranks_;
   Groups groups_;
+  int64_t bytes_ = 0;                   ///< the sum over all messages
   std::vector<CountedTensor> tensors_;  ///< indexed by id
   std::map<std::pair<std::string, std::string>, Traffic> traffic_;
 };
