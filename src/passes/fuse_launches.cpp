@@ -11,6 +11,7 @@
 #include "ir/views.h"
 #include "passes/analysis/tensor_touches.h"
 #include "passes/diagnostics.h"
+#include "passes/fusion/apart_tensors.h"
 #include "passes/fusion/block_sizes.h"
 #include "passes/fusion/fused_kernel.h"
 #include "passes/fusion/unfused_name.h"
@@ -82,11 +83,16 @@ class GroupChecker {
       const std::vector<TensorUse>& uses = uses_.at(memory);
       for (const TensorUse& use : uses) {
         for (const TensorUse& other : uses) {
-          if (&use != &other && use.writes() && !MayShare(use, other)) return false;
+          if (&use != &other && use.writes() && !ArePartsApart(use, other) && !MayShare(use, other))
+            return false;
         }
       }
     }
     return true;
+  }
+
+  bool ArePartsApart(const TensorUse& use, const TensorUse& other) const {
+    return AreKnownApart(use.argument, other.argument, group_.members[0].launch);
   }
 
   /// Returns whether another launch may use a tensor that a launch writes.
