@@ -80,13 +80,18 @@ void ReportNoBlocks(FunctionState& state, const Extent& extent, std::string_view
   std::string size = Quote(state, extent.hi);
   const auto* hi = syntax::DynAs<syntax::NameExpr>(extent.hi);
   const Entity* entity = hi != nullptr ? state.scopes.Find(hi->name) : nullptr;
-  bool domain = entity != nullptr && entity->kind == EntityKind::Domain;
-  state.diagnostics.Report(diag::BinderWithoutBlocks, extent.hi->span, size)
-      .Help(domain ? fmt::format("use a separate loop for the domain, with the other loops inside: "
-                                 "`for {}{} {{ … }}`",
-                                 binder, size)
-                   : fmt::format("write `{0}{1} by 16` for blocks, `{0}0..{1}` for single indices",
-                                 binder, size));
+  Diagnostic& report = state.diagnostics.Report(diag::BinderWithoutBlocks, extent.hi->span, size);
+  if (entity != nullptr && entity->kind == EntityKind::Domain) {
+    report.Help(fmt::format(
+        "use a separate loop for the domain, with the other loops inside: `for {}{} {{ … }}`",
+        binder, size));
+  } else if (SplitRange(state, extent) != nullptr) {
+    report.Help(fmt::format(
+        "write `{0}{1} by 16` for blocks, `{0}{1} by 1` for blocks of one index", binder, size));
+  } else {
+    report.Help(fmt::format("write `{0}{1} by 16` for blocks, `{0}0..{1}` for single indices",
+                            binder, size));
+  }
 }
 
 std::optional<WalkFacts> CheckIndices(FunctionState& state, const Extent& extent,
