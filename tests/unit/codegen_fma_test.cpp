@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,18 +17,20 @@ namespace kdl::codegen {
 
 namespace {
 
-std::string KernelText(const char* type) {
+/// Returns a kernel that processes `lanes` elements per iteration.
+std::string KernelText(const char* type, int lanes) {
   std::string tensors;
   for (const char* name : {"x", "y", "z"})
     tensors += fmt::format("%{}: tensor<{},[N]> in, ", name, type);
+  std::string value = lanes == 1 ? type : fmt::format("vec<{} x {}>", type, lanes);
   return fmt::format(
       "kernel @fma_{0} dims(%N) ({1}%r: tensor<{0},[N]> out) {{\n  %0 = const 0 : i64\n"
-      "  %1 = const 1 : i64\n  loop %n in %0 .. %N step %1 {{\n"
-      "    %a = load %x[%n] {{bounds = proven}} : {0}\n    %b = load %y[%n] {{bounds = proven}} : "
-      "{0}\n"
-      "    %c = load %z[%n] {{bounds = proven}} : {0}\n    %s = fma %a, %b, %c : {0}\n"
+      "  %1 = const {2} : i64\n  loop %n in %0 .. %N step %1 {{\n"
+      "    %a = load %x[%n] {{bounds = proven}} : {3}\n    %b = load %y[%n] {{bounds = proven}} : "
+      "{3}\n"
+      "    %c = load %z[%n] {{bounds = proven}} : {3}\n    %s = fma %a, %b, %c : {3}\n"
       "    store %s to %r[%n] {{bounds = proven}}\n    yield\n  }}\n  return\n}}\n",
-      type, tensors);
+      type, tensors, lanes, value);
 }
 
 template <class T>
@@ -36,7 +39,8 @@ template <>
 struct Format<float> {
   using Bits = uint32_t;
   static constexpr int digits = 24;
-  static constexpr int least = -149;  ///< exponent of the smallest subnormal number
+  static constexpr int least = -149;    ///< exponent of the smallest subnormal number
+  static constexpr int greatest = 127;  ///< exponent of the greatest number
   static constexpr const char* type = "f32";
 };
 template <>
@@ -44,6 +48,7 @@ struct Format<double> {
   using Bits = uint64_t;
   static constexpr int digits = 53;
   static constexpr int least = -1074;
+  static constexpr int greatest = 1023;
   static constexpr const char* type = "f64";
 };
 
@@ -54,27 +59,39 @@ struct Triple {
 
 /// Generates two factors and a summand. The factors have few or all significant digits, or are next to a
 /// power of two, and their product is in a given range. The summand is near the product, near half an ulp of
-/// the product, or near the product's last digit.
+/// the product, or near the product's last digit. Some operands are zero, infinite or NaN.
 template <class T>
 class Draw {
  public:
   Triple<T> Next() {
     constexpr int digits = Format<T>::digits;
-    int power = Pick({0, Format<T>::least + digits, Format<T>::least + 2, Format<T>::least - 2,
-                      -Format<T>::least - digits});
+    constexpr int greatest = Format<T>::greatest;
+    int power =
+        Pick({0, Format<T>::least + digits, Format<T>::least + 2, Format<T>::least - 2,
+              -Format<T>::least - digits, greatest - 1, greatest / 8 * 7, -greatest / 8 * 7});
     int of_x = Between(power / 2 - 30, power / 2 + 30);
+    if (Between(0, 9) == 0) of_x = Between(-greatest, greatest);
     T x = std::ldexp(Mantissa(), of_x);
     T y = std::ldexp(Mantissa(), power - of_x + Between(-3, 3));
     T z = std::ldexp(Mantissa(), power + Pick({0, 1, -1, digits, -digits, digits - 1, -digits - 1,
                                                2 * digits, Between(-3 * digits, 3 * digits)}));
     if (Between(0, 3) == 0) z = Nudged(-x * y);
-    return {Signed(x), Signed(y), Signed(z)};
+    return {Special(Signed(x)), Special(Signed(y)), Special(Signed(z))};
   }
 
  private:
   int Between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
   int Pick(std::vector<int> of) {
     return of[static_cast<size_t>(Between(0, static_cast<int>(of.size()) - 1))];
+  }
+  /// Returns the value, or rarely a zero, an infinity or NaN.
+  T Special(T value) {
+    if (Between(0, 49) != 0) return value;
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    return std::copysign(Between(0, 1) == 0 ? T{0}
+                         : value > 0        ? infinity
+                                            : infinity - infinity,
+                         value);
   }
   T Signed(T value) { return Between(0, 1) == 0 ? value : -value; }
   T Nudged(T value) {
@@ -94,7 +111,7 @@ class Draw {
 };
 
 template <class T>
-void Compare(int opt_level) {
+void Compare(int opt_level, int lanes) {
   constexpr int64_t kCount = 200'000;
   std::vector<T> x, y, z;
   Draw<T> draw;
@@ -105,7 +122,7 @@ void Compare(int opt_level) {
     z.push_back(drawn.z);
   }
   std::vector<T> result(static_cast<size_t>(kCount));
-  LoadedModule module(KernelText(Format<T>::type), opt_level, OldProcessor());
+  LoadedModule module(KernelText(Format<T>::type, lanes), opt_level, OldProcessor());
   Call call;
   call.dims = {kCount};
   for (std::vector<T>* values : {&x, &y, &z, &result})
@@ -133,9 +150,12 @@ void Compare(int opt_level) {
 
 TEST_CASE("an fma computed with other instructions rounds once") {
   for (int opt_level : {0, 3}) {
-    CAPTURE(opt_level);
-    Compare<float>(opt_level);
-    Compare<double>(opt_level);
+    for (int lanes : {1, 2, 4, 16}) {
+      CAPTURE(opt_level);
+      CAPTURE(lanes);
+      Compare<float>(opt_level, lanes);
+      Compare<double>(opt_level, lanes);
+    }
   }
 }
 

@@ -424,13 +424,8 @@ llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, b
 }
 
 llvm::Value* EmitFma(Emitter& emitter, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
-  llvm::Type* type = a->getType();
-  if (emitter.code.has_fma)
-    return emitter.builder.CreateIntrinsic(type, llvm::Intrinsic::fma, {a, b, c});
-  auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(type);
-  std::string name = fmt::format("fma.{}.f{}.{}", emitter.code.level, type->getScalarSizeInBits(),
-                                 lanes ? lanes->getNumElements() : 1);
-  return emitter.builder.CreateCall(SoftFma(emitter.module, type, name), {a, b, c});
+  if (!emitter.code.has_fma) return EmitSoftFma(emitter.builder, a, b, c, emitter.code.level);
+  return emitter.builder.CreateIntrinsic(a->getType(), llvm::Intrinsic::fma, {a, b, c});
 }
 
 KDL_EMIT(Const, EmitConst)

@@ -1,18 +1,26 @@
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <array>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "codegen/llvm/soft/soft_float.h"
 #include "support/check.h"
 
-// Computes a * b + c with a single rounding, using operations that each round.
+// Computes a * b + c with a single rounding, using floating-point operations that each round.
 //
 // f32: the product of two f32 is exact in f64. The sum with c is not exact, but Knuth's two-sum algorithm
 // computes its error. With this error the sum is rounded to odd, so that the final rounding to f32 is
 // correct.
 //
-// f64: computed in integers. The product has 106 bits, so a 128-bit sum contains all bits that matter. One
-// sticky bit represents all lower bits.
+// f64: Dekker's algorithm computes the error of the product, two-sum the error of its sum with c. The sum
+// of both errors is rounded to odd, so that adding it to the rounded sum rounds correctly. If a factor is so
+// large or small that the error of the product could overflow or underflow, the code calls a function that
+// computes with integers (soft_wide_fma.cpp).
 
 namespace kdl::codegen {
 
@@ -21,11 +29,22 @@ namespace {
 using Builder = llvm::IRBuilder<>;
 using llvm::Value;
 
-constexpr uint64_t kSign = uint64_t{1} << 63;
-constexpr uint64_t kInfiniteDouble = uint64_t{0x7FF} << 52;
-constexpr uint64_t kFractionOfDouble = (uint64_t{1} << 52) - 1;
+/// Processors without fma have vectors of 128 bits. Longer vectors are computed in parts of this size, because
+/// the intermediate results of a part need most of the registers.
+constexpr unsigned kVectorBits = 128;
 
-// -- f32 ------------------------------------------------------------------------------------------
+/// Bounds of the factors for which all intermediate results are exact: products are from 2^-900 to 2^900, so
+/// their errors are at least 2^-1006, and rounded sums with finite numbers are finite.
+constexpr double kSmallFactor = 0x1p-450;
+constexpr double kLargeFactor = 0x1p450;
+
+Value* Constant(Value* like, uint64_t bits) {
+  return llvm::ConstantInt::get(like->getType(), bits);
+}
+
+Value* BitsOf(Builder& b, Value* x) {
+  return b.CreateBitCast(x, x->getType()->getWithNewType(b.getInt64Ty()));
+}
 
 /// The exact value of x + y: the rounded sum plus its error `lacking`.
 struct TwoSum {
@@ -41,184 +60,172 @@ TwoSum AddExactly(Builder& b, Value* x, Value* y) {
 }
 
 /// Rounds the exact sum to odd: if the sum is inexact and its last bit is even, returns its neighbor in the
-/// direction of the error.
-Value* RoundedToOdd(Builder& b, const TwoSum& exact) {
-  llvm::Type* f64 = exact.sum->getType();
-  llvm::Type* i64 = f64->getWithNewType(b.getInt64Ty());
-  auto constant = [&](uint64_t value) { return llvm::ConstantInt::get(i64, value); };
-  Value* bits = b.CreateBitCast(exact.sum, i64);
-  // If the sum is infinite or NaN, the error is NaN, and this comparison is false.
-  Value* is_off = b.CreateFCmpONE(exact.lacking, llvm::ConstantFP::get(f64, 0.0));
-  Value* is_even = b.CreateICmpEQ(b.CreateAnd(bits, constant(1)), constant(0));
-  Value* signs = b.CreateXor(bits, b.CreateBitCast(exact.lacking, i64));
-  Value* step = b.CreateOr(b.CreateAShr(signs, constant(63)),
-                           constant(1));  // -1 moves towards zero, 1 away from it
-  Value* odd = b.CreateSelect(b.CreateAnd(is_off, is_even), b.CreateAdd(bits, step), bits);
-  return b.CreateBitCast(odd, f64);
+/// direction of the error. `differs` compares the error with 0. With an ordered comparison, infinite sums do not
+/// change, because their error is NaN.
+Value* RoundedToOdd(Builder& b, const TwoSum& exact, llvm::CmpInst::Predicate differs) {
+  Value* bits = BitsOf(b, exact.sum);
+  Value* is_off =
+      b.CreateFCmp(differs, exact.lacking, llvm::ConstantFP::get(exact.sum->getType(), 0.0));
+  Value* off = b.CreateSExt(is_off, bits->getType());
+  Value* opposite = b.CreateAShr(b.CreateXor(bits, BitsOf(b, exact.lacking)), Constant(bits, 63));
+  // Truncates towards zero, and sets the last bit.
+  Value* truncated = b.CreateAdd(bits, b.CreateAnd(off, opposite));
+  return b.CreateBitCast(b.CreateOr(truncated, b.CreateLShr(off, Constant(bits, 63))),
+                         exact.sum->getType());
 }
 
 Value* FmaOfF32(Builder& b, Value* x, Value* y, Value* z) {
   llvm::Type* f64 = x->getType()->getWithNewType(b.getDoubleTy());
   Value* product = b.CreateFMul(b.CreateFPExt(x, f64), b.CreateFPExt(y, f64));
-  return b.CreateFPTrunc(RoundedToOdd(b, AddExactly(b, product, b.CreateFPExt(z, f64))),
-                         x->getType());
+  TwoSum sum = AddExactly(b, product, b.CreateFPExt(z, f64));
+  return b.CreateFPTrunc(RoundedToOdd(b, sum, llvm::CmpInst::FCMP_ONE), x->getType());
 }
 
-// -- f64 ------------------------------------------------------------------------------------------
-
-/// A number that is neither 0 nor infinite nor NaN, as mantissa * 2^exponent with a mantissa of 53 bits.
-struct Parts {
-  Value* sign;  ///< the sign, in the top bit
-  Value* mantissa;
-  Value* exponent;
+/// The exact value of a factor as a sum of two numbers with at most 26 bits, whose products are exact.
+struct Halves {
+  Value* high;
+  Value* low;
 };
 
-Parts Taken(Builder& b, Value* x) {
-  Value* bits = b.CreateBitCast(x, b.getInt64Ty());
-  Value* fraction = b.CreateAnd(bits, kFractionOfDouble);
-  Value* biased = b.CreateAnd(b.CreateLShr(bits, 52), 0x7FF);
-  Value* is_subnormal = b.CreateICmpEQ(biased, b.getInt64(0));
-  Value* leading = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, fraction, b.getFalse());
-  Value* shift = b.CreateSub(leading, b.getInt64(11));
-  Value* mantissa = b.CreateSelect(is_subnormal, b.CreateShl(fraction, shift),
-                                   b.CreateOr(fraction, kFractionOfDouble + 1));
-  Value* exponent =
-      b.CreateSelect(is_subnormal, b.CreateSub(b.getInt64(static_cast<uint64_t>(-1074)), shift),
-                     b.CreateSub(biased, b.getInt64(1075)));
-  return {b.CreateAnd(bits, kSign), mantissa, exponent};
+Halves Split(Builder& b, Value* x) {
+  Value* bits = BitsOf(b, x);
+  Value* rounded = b.CreateAdd(bits, Constant(bits, uint64_t{1} << 26));
+  Value* high =
+      b.CreateBitCast(b.CreateAnd(rounded, Constant(bits, ~uint64_t{0} << 27)), x->getType());
+  return {high, b.CreateFSub(x, high)};
 }
 
-/// The value bits * 2^exponent, with 128 bits and a separate sign.
-struct Wide {
-  Value* sign;
-  Value* bits;
-  Value* exponent;
+/// The operands of an fma of f64: vectors of 128 bits, and the halves of the factors.
+struct Factors {
+  Value* x;
+  Value* y;
+  Value* z;
+  Halves hx;
+  Halves hy;
 };
 
-/// Shifts right logically. Sets the lowest bit of the result if any dropped bit was set. `distance` must be
-/// less than the width.
-Value* ShiftedDown(Builder& b, Value* bits, Value* distance) {
-  Value* by = b.CreateZExtOrTrunc(distance, bits->getType());
-  Value* shifted = b.CreateLShr(bits, by);
-  Value* is_less = b.CreateICmpNE(b.CreateShl(shifted, by), bits);
-  return b.CreateOr(shifted, b.CreateZExt(is_less, bits->getType()));
+/// Computes x * y + z if both factors are moderate (see `IsModerate`). The errors are negated, so that they are
+/// +0 if everything is exact: -0 minus +0 is -0.
+Value* FmaOfModerateF64(Builder& b, const Factors& f) {
+  Value* product = b.CreateFMul(f.x, f.y);
+  Value* excess = b.CreateFSub(product, b.CreateFMul(f.hx.high, f.hy.high));
+  excess = b.CreateFSub(excess, b.CreateFMul(f.hx.high, f.hy.low));
+  excess = b.CreateFSub(excess, b.CreateFMul(f.hx.low, f.hy.high));
+  excess = b.CreateFSub(excess, b.CreateFMul(f.hx.low, f.hy.low));
+  Value* sum = b.CreateFAdd(product, f.z);
+  Value* of_z = b.CreateFSub(sum, product);
+  Value* of_product = b.CreateFSub(sum, of_z);
+  Value* excess_of_sum = b.CreateFAdd(b.CreateFSub(of_product, product), b.CreateFSub(of_z, f.z));
+  TwoSum both = AddExactly(b, excess_of_sum, excess);
+  // An ordered comparison takes three instructions on x86, and is not needed: if an operand is infinite or NaN, the
+  // errors are NaN, and the rounded sum is the result.
+  Value* odd = RoundedToOdd(b, both, llvm::CmpInst::FCMP_UNE);
+  Value* is_finite = b.CreateFCmpORD(both.sum, both.sum);
+  return b.CreateFSub(sum,
+                      b.CreateSelect(is_finite, odd, llvm::Constant::getNullValue(odd->getType())));
 }
 
-Wide Chosen(Builder& b, Value* first, const Wide& x, const Wide& y) {
-  return {b.CreateSelect(first, x.sign, y.sign), b.CreateSelect(first, x.bits, y.bits),
-          b.CreateSelect(first, x.exponent, y.exponent)};
+/// Returns for each lane whether `x` is zero or its magnitude is moderate.
+Value* IsModerate(Builder& b, Value* x) {
+  auto constant = [&](double value) { return llvm::ConstantFP::get(x->getType(), value); };
+  Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  Value* is_large_enough = b.CreateFCmpOGE(magnitude, constant(kSmallFactor));
+  Value* is_small_enough = b.CreateFCmpOLT(magnitude, constant(kLargeFactor));
+  Value* is_within = b.CreateAnd(is_large_enough, is_small_enough);
+  return b.CreateOr(is_within, b.CreateFCmpOEQ(x, constant(0)));
 }
 
-/// Adds two numbers whose highest bit is bit 124 or 125. If aligning the smaller number drops some of its
-/// bits, the result still has more than 64 bits above the dropped bits.
-Wide Sum(Builder& b, const Wide& x, const Wide& y) {
-  Value* apart = b.CreateSub(x.exponent, y.exponent);
-  Value* is_first = b.CreateICmpSGE(apart, b.getInt64(0));
-  Wide high = Chosen(b, is_first, x, y);
-  Wide low = Chosen(b, is_first, y, x);
-  Value* distance = b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, apart, b.getFalse());
-  distance = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, b.getInt64(127));
-  Value* lowered = ShiftedDown(b, low.bits, distance);
-  Value* difference = b.CreateSub(high.bits, lowered);
-  Value* is_negative =
-      b.CreateICmpSLT(difference, llvm::ConstantInt::get(difference->getType(), 0));
-  Value* is_alike = b.CreateICmpEQ(x.sign, y.sign);
-  Value* magnitude = b.CreateSelect(is_negative, b.CreateNeg(difference), difference);
-  return {b.CreateSelect(b.CreateAnd(is_negative, b.CreateNot(is_alike)), low.sign, high.sign),
-          b.CreateSelect(is_alike, b.CreateAdd(high.bits, lowered), magnitude), high.exponent};
-}
-
-/// Returns the bits of the nearest f64, rounding ties to even.
-Value* Rounded(Builder& b, const Wide& exact) {
-  llvm::Type* wide = exact.bits->getType();
-  Value* leading = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, exact.bits, b.getFalse());
-  Value* up = b.CreateShl(exact.bits, b.CreateAnd(leading, 127));
-  Value* below = b.CreateICmpNE(b.CreateTrunc(up, b.getInt64Ty()), b.getInt64(0));
-  Value* top = b.CreateOr(b.CreateTrunc(b.CreateLShr(up, 64), b.getInt64Ty()),
-                          b.CreateZExt(below, b.getInt64Ty()));
-  Value* power =
-      b.CreateSub(b.CreateAdd(exact.exponent, b.getInt64(127)),
-                  b.CreateTrunc(leading, b.getInt64Ty()));  // exponent of the leading bit
-  Value* beneath = b.CreateSub(b.getInt64(static_cast<uint64_t>(-1022)), power);
-  beneath = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, beneath, b.getInt64(0));
-  beneath = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, beneath, b.getInt64(63));
-  top = ShiftedDown(b, top, beneath);
-  Value* kept = b.CreateLShr(top, 11);
-  Value* rest = b.CreateAdd(b.CreateAnd(top, 0x7FF), b.CreateAnd(kept, 1));
-  Value* carry = b.CreateZExt(b.CreateICmpUGT(rest, b.getInt64(0x400)), b.getInt64Ty());
-  // The leading bit of `kept` adds 1 to the exponent field, and so does a carry out of the fraction.
-  Value* biased = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax,
-                                          b.CreateAdd(power, b.getInt64(1022)), b.getInt64(0));
-  Value* bits = b.CreateAdd(b.CreateAdd(b.CreateShl(biased, 52), kept), carry);
-  Value* is_large = b.CreateICmpSGT(power, b.getInt64(1023));
-  bits = b.CreateOr(b.CreateSelect(is_large, b.getInt64(kInfiniteDouble), bits), exact.sign);
-  Value* is_zero = b.CreateICmpEQ(exact.bits, llvm::ConstantInt::get(wide, 0));
-  return b.CreateSelect(is_zero, b.getInt64(0), bits);
-}
-
-Value* IsInfiniteOrNaN(Builder& b, Value* x) {
-  return b.CreateICmpEQ(b.CreateAnd(b.CreateBitCast(x, b.getInt64Ty()), kInfiniteDouble),
-                        b.getInt64(kInfiniteDouble));
-}
-
-Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
-  Parts px = Taken(b, x);
-  Parts py = Taken(b, y);
-  Parts pz = Taken(b, z);
-  llvm::Type* wide = b.getInt128Ty();
-  Value* multiplied = b.CreateMul(b.CreateZExt(px.mantissa, wide), b.CreateZExt(py.mantissa, wide));
-  Wide product = {b.CreateXor(px.sign, py.sign), b.CreateShl(multiplied, 20),
-                  b.CreateSub(b.CreateAdd(px.exponent, py.exponent), b.getInt64(20))};
-  Wide added = {pz.sign, b.CreateShl(b.CreateZExt(pz.mantissa, wide), 72),
-                b.CreateSub(pz.exponent, b.getInt64(72))};
-  Value* result = b.CreateBitCast(Rounded(b, Sum(b, product, added)), x->getType());
-  // If an operand is zero, infinite or NaN, separate operations round only once in total. But a zero or
-  // infinite z must not be added to a finite product: the product may have overflowed, or underflowed to a
-  // zero of the other sign.
-  Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
-  Value* rounded = b.CreateFMul(x, y);
-  result = b.CreateSelect(b.CreateFCmpOEQ(z, zero), rounded, result);
-  result = b.CreateSelect(IsInfiniteOrNaN(b, z), z, result);
-  Value* is_zero = b.CreateOr(b.CreateFCmpOEQ(x, zero), b.CreateFCmpOEQ(y, zero));
-  Value* is_special = b.CreateOr(is_zero, IsInfiniteOrNaN(b, x));
-  is_special = b.CreateOr(is_special, IsInfiniteOrNaN(b, y));
-  return b.CreateSelect(is_special, b.CreateFAdd(rounded, z), result);
-}
-
-/// Calls the scalar function for one lane after another.
-Value* FmaOfLanes(Builder& b, llvm::Function* of_one, const llvm::Function& lanes) {
-  auto* type = llvm::cast<llvm::FixedVectorType>(lanes.getReturnType());
-  Value* result = llvm::PoisonValue::get(type);
-  for (uint64_t lane = 0; lane < type->getNumElements(); ++lane) {
-    auto argument = [&](unsigned i) { return b.CreateExtractElement(lanes.getArg(i), lane); };
-    result = b.CreateInsertElement(
-        result, b.CreateCall(of_one, {argument(0), argument(1), argument(2)}), lane);
+/// Returns the lanes of `x` from `first` on as a vector of 128 bits. Lanes that `x` lacks are zero.
+Value* PartWithLanes(Builder& b, Value* x, unsigned first, unsigned width) {
+  llvm::Type* scalar = x->getType()->getScalarType();
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (!type) {
+    auto* zero = llvm::Constant::getNullValue(llvm::FixedVectorType::get(scalar, width));
+    return b.CreateInsertElement(zero, x, uint64_t{0});
   }
+  unsigned count = type->getNumElements();
+  if (count == width) return x;
+  std::vector<int> lanes;
+  for (unsigned lane = first; lane < first + width; ++lane)
+    lanes.push_back(static_cast<int>(std::min(lane, count)));
+  return b.CreateShuffleVector(x, llvm::Constant::getNullValue(type), lanes);
+}
+
+/// Returns all lanes of an operand as vectors of 128 bits.
+std::vector<Value*> PartsWithLanes(Builder& b, Value* x) {
+  unsigned width = kVectorBits / x->getType()->getScalarSizeInBits();
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  std::vector<Value*> parts;
+  for (unsigned first = 0; first < (type ? type->getNumElements() : 1); first += width)
+    parts.push_back(PartWithLanes(b, x, first, width));
+  return parts;
+}
+
+/// Returns the lanes of all parts as a value of the given type.
+Value* JoinedParts(Builder& b, llvm::ArrayRef<Value*> parts, llvm::Type* type) {
+  auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (!lanes) return b.CreateExtractElement(parts.front(), uint64_t{0});
+  Value* all = llvm::concatenateVectors(b, parts);
+  if (all->getType() == type) return all;
+  std::vector<int> first(lanes->getNumElements());
+  std::iota(first.begin(), first.end(), 0);
+  return b.CreateShuffleVector(all, first);
+}
+
+Value* EmitFmaOfF32(Builder& b, Value* x, Value* y, Value* z) {
+  std::vector<Value*> xs = PartsWithLanes(b, x);
+  std::vector<Value*> ys = PartsWithLanes(b, y);
+  std::vector<Value*> zs = PartsWithLanes(b, z);
+  for (size_t i = 0; i < xs.size(); ++i) xs[i] = FmaOfF32(b, xs[i], ys[i], zs[i]);
+  return JoinedParts(b, xs, x->getType());
+}
+
+Value* EmitFmaOfF64(Builder& b, Value* x, Value* y, Value* z, const std::string& name) {
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  auto new_block = [&](const char* text) {
+    return llvm::BasicBlock::Create(b.getContext(), text, function);
+  };
+  llvm::BasicBlock* moderate = new_block("fma");
+  llvm::BasicBlock* other = new_block("fma.wide");
+  llvm::BasicBlock* join = new_block("fma.end");
+  // Halves are computed before the branch, so that several fmas with the same factor share them.
+  std::vector<Value*> xs = PartsWithLanes(b, x);
+  std::vector<Value*> ys = PartsWithLanes(b, y);
+  std::vector<Value*> zs = PartsWithLanes(b, z);
+  std::vector<Factors> parts;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    Halves hx = Split(b, xs[i]);
+    Halves hy = Split(b, ys[i]);
+    parts.push_back({xs[i], ys[i], zs[i], hx, hy});
+  }
+  Value* is_moderate = IsModerate(b, x);
+  is_moderate = b.CreateAnd(is_moderate, IsModerate(b, y));
+  if (is_moderate->getType()->isVectorTy()) is_moderate = b.CreateAndReduce(is_moderate);
+  b.CreateCondBr(is_moderate, moderate, other,
+                 llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
+  b.SetInsertPoint(moderate);
+  std::vector<Value*> results;
+  for (const Factors& part : parts) results.push_back(FmaOfModerateF64(b, part));
+  Value* fast = JoinedParts(b, results, x->getType());
+  b.CreateBr(join);
+  b.SetInsertPoint(other);
+  llvm::Function* wide = WideFma(*function->getParent(), x->getType(), name);
+  llvm::CallInst* slow = b.CreateCall(wide, {x, y, z});
+  slow->setCallingConv(wide->getCallingConv());
+  b.CreateBr(join);
+  b.SetInsertPoint(join);
+  llvm::PHINode* result = b.CreatePHI(x->getType(), 2);
+  result->addIncoming(fast, moderate);
+  result->addIncoming(slow, other);
   return result;
 }
 
 }  // namespace
 
-llvm::Function* SoftFma(llvm::Module& module, llvm::Type* type, const std::string& name) {
-  if (llvm::Function* made = module.getFunction(name)) return made;
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(type, {type, type, type}, false),
-                                          llvm::GlobalValue::PrivateLinkage, name, module);
-  function->setDoesNotAccessMemory();
-  function->setDoesNotThrow();
-  function->setWillReturn();
-  Builder b(llvm::BasicBlock::Create(module.getContext(), "entry", function));
-  Value* x = function->getArg(0);
-  Value* y = function->getArg(1);
-  Value* z = function->getArg(2);
-  KDL_CHECK(type->isFPOrFPVectorTy() && !type->getScalarType()->isHalfTy(),
-            "only fma of f32 and f64 is emulated");
-  Value* result =
-      type->getScalarType()->isFloatTy() ? FmaOfF32(b, x, y, z)
-      : type->isVectorTy()
-          ? FmaOfLanes(b, SoftFma(module, type->getScalarType(), name + ".lane"), *function)
-          : FmaOfF64(b, x, y, z);
-  b.CreateRet(result);
-  return function;
+Value* EmitSoftFma(Builder& b, Value* x, Value* y, Value* z, const std::string& level) {
+  llvm::Type* scalar = x->getType()->getScalarType();
+  KDL_CHECK(scalar->isFloatTy() || scalar->isDoubleTy(), "only fma of f32 and f64 is emulated");
+  return scalar->isFloatTy() ? EmitFmaOfF32(b, x, y, z) : EmitFmaOfF64(b, x, y, z, "fma." + level);
 }
 
 }  // namespace kdl::codegen
