@@ -5,6 +5,7 @@
 
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
+#include "ir/views.h"
 #include "passes/checks/ragged_checks.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
@@ -106,6 +107,21 @@ class OutputChecker {
                           name, IsUpdate(view.op) ? ", with a `sync;` in between" : ""));
   }
 
+  /// Adds a note for each condition of a store, from the inside out.
+  void NoteConditions(const Op* store, Diagnostic& report) const {
+    auto note = [&](const Value* condition, const Op* at) {
+      const Op* place = condition->def() ? condition->def() : at;
+      report.Note(context_.SpanOf(place->loc()), "whether it is written depends on this");
+    };
+    const Value* mask =
+        store->kind() == ir::OpKind::Store ? ir::StoreOp(const_cast<Op*>(store)).mask() : nullptr;
+    if (mask) note(mask, store);
+    for (const Op* op = store; op; op = op->parent_region()->parent()) {
+      const Op* around = op->parent_region()->parent();
+      if (around && around->kind() == ir::OpKind::If) note(around->operand(0), around);
+    }
+  }
+
   void ReportPartial(const Value* tensor) {
     const Op* store = FindWrite(kernel_.body, tensor);
     std::string name = tensor->name().str();
@@ -114,6 +130,7 @@ class OutputChecker {
     Diagnostic& report = found ? context_.diagnostics.Report(diag::OutPartial, span, name,
                                                              found->element, found->sizes)
                                : context_.diagnostics.Report(diag::OutUnproven, span, name);
+    if (store) NoteConditions(store, report);
     report.Help(
         fmt::format("write all of it, or declare '{}' `inout` to keep the old values of elements "
                     "that are not written",
