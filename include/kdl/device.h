@@ -109,7 +109,8 @@ typedef struct kdl_device_facts {
 
 enum kdl_capability {
   KDL_CAN_ORDER = 1, /* accepts operations early and orders them itself */
-  KDL_CAN_CALL = 2   /* runs launches from several threads concurrently, each on its own thread */
+  KDL_CAN_CALL =
+      2 /* runs launches on several callers' threads at once, and keeps their float state */
 };
 
 /* Selects a device by its spec, `kind[ordinal]?key=value&key=value`: "host", "host?threads=4",

@@ -15,10 +15,11 @@
 namespace kdl::runtime {
 
 // Calls `call`, which returns an Error, for a function of the C interface. Converts exceptions to errors.
-// During the call, the runtime's floating-point state replaces the caller's.
-template <class Call>
+// During the call, the runtime's floating-point state replaces the caller's. If `call` preserves that state,
+// `Floats` may be FloatEntry.
+template <class Floats = FloatScope, class Call>
 kdl_error* Guard(Call call) noexcept {
-  const FloatScope floats;
+  const Floats floats;
   try {
     return call().release();
   } catch (const std::bad_alloc&) {

@@ -10,9 +10,9 @@ namespace {
 
 // Like Guard in api.h, but first checks that the handle is valid and that its context was not created before a
 // fork. The called function need not check this again. `what` describes a handle that is NULL.
-template <class Kernels, class Call>
+template <class Floats = FloatScope, class Kernels, class Call>
 kdl_error* GuardCall(const Kernels* kernels, const char* what, Call call) noexcept {
-  return Guard([&]() -> Error {
+  return Guard<Floats>([&]() -> Error {
     if (kernels == nullptr) return Invalid("call of ", what, ": NULL");
     if (!IsOurs(kernels)) return Invalid("call of kernels: the handle", kForeign);
     if (Unwrap(kernels)->in_child()) {
@@ -54,8 +54,8 @@ void kdl_kernels_close(kdl_kernels* kernels) {
 
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values) {
-  return GuardCall(kernels, kNotOpen,
-                   [&] { return Unwrap(kernels)->Call(kernel, {sizes, values}); });
+  return GuardCall<FloatEntry>(kernels, kNotOpen,
+                               [&] { return Unwrap(kernels)->Call(kernel, {sizes, values}); });
 }
 
 kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
@@ -70,7 +70,7 @@ kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, co
 kdl_error* kdl_kernels_call_dynamic(const kdl_kernels* kernels, int32_t first, int32_t count,
                                     int64_t core_num, const kdl_dynamic_arg* args,
                                     int32_t arg_count, kdl_event** done) {
-  return GuardCall(kernels, kNotOpen, [&]() -> Error {
+  return GuardCall<FloatEntry>(kernels, kNotOpen, [&]() -> Error {
     if (arg_count < 0 || (args == nullptr && arg_count > 0)) {
       return Invalid("kdl_kernels_call_dynamic: arg_count is ", arg_count,
                      args == nullptr ? ", but args is NULL" : "");
@@ -100,7 +100,8 @@ kdl_error* kdl_kernels_bind(const kdl_kernels* kernels, int32_t kernel, const in
 }
 
 kdl_error* kdl_bound_call_run(kdl_bound_call* bound) {
-  return GuardCall(bound, "a kernel that is not bound", [&] { return Unwrap(bound)->RunKernel(); });
+  return GuardCall<FloatEntry>(bound, "a kernel that is not bound",
+                               [&] { return Unwrap(bound)->RunKernel(); });
 }
 
 void kdl_bound_call_free(kdl_bound_call* bound) {

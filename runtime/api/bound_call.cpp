@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "system/float_state.h"
+
 namespace kdl::runtime {
 
 void BoundCalls::Add(BoundCall* call) {
@@ -44,6 +46,7 @@ Error BoundCall::RunKernel() {
     counter_->Count();
     return direct_->RunKernel();
   }
+  const FloatScope floats;
   if (queued_ != nullptr) return queued_->RunAndWait();
   return Invalid("call of '", name_, "': its kernels have been closed");
 }

@@ -4,6 +4,7 @@
 
 #include "api/dynamic_call.h"
 #include "core/context.h"
+#include "system/float_state.h"
 
 namespace kdl::runtime {
 
@@ -70,6 +71,7 @@ Error Calls::Call(std::int32_t kernel, const DenseArguments& arguments) const {
     KDL_RETURN_IF_ERROR(FindCalled(kernel, arguments, &called));
     return repeated_[static_cast<std::size_t>(kernel)]->Call(*called, arguments);
   }
+  const FloatScope floats;
   kdl_event* done = nullptr;
   KDL_RETURN_IF_ERROR(CallAsync(kernel, arguments, nullptr, 0, &done));
   Error error(kdl_event_wait(done, -1));
@@ -108,6 +110,7 @@ Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t co
   const std::int32_t kernel = first + chosen;
   const DenseArguments arguments = call.arguments(core_num);
   if (call.is_dense() && done == nullptr) return Call(kernel, arguments);
+  const FloatScope floats;
   CallPlace place = place_;
   if (queue != 0)
     KDL_RETURN_IF_ERROR(Error(kdl_device_queue(Wrap(place.device), queue, &place.queue)));
