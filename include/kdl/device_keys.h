@@ -9,4 +9,4 @@
 #define KDL_OWN_CLUSTER_KEYS "clusters deadline events"
 #define KDL_CLUSTER_KEYS KDL_OWN_CLUSTER_KEYS " description"
 /* The keys of the interpreter when it is used as a device. */
-#define KDL_INTERPRETER_KEYS "sanitize seed cores features"
+#define KDL_INTERPRETER_KEYS "sanitize seed cores features locate"

@@ -154,6 +154,10 @@ class Core {
     failure = std::move(why);
     state = MachineState::Failed;
   }
+  /// Executes the next op, or ends the function if there is none. The core must be running.
+  void ExecuteNextOp();
+  /// Continues a core that waits at a barrier.
+  void Resume();
   /// Suspends the stage, because the current op must wait for another stage. The op runs again when its
   /// stage is resumed.
   void Block();

@@ -208,28 +208,33 @@ void Machine::BindWorkspace(size_t param, int64_t bytes) {
 
 MachineState Machine::state() const { return core_->state; }
 
+void Core::Resume() {
+  bool waits = state == MachineState::AtBarrier || state == MachineState::AtWorkgroupBarrier ||
+               state == MachineState::AtMbarrier;
+  if (waits) state = MachineState::Running;
+}
+
+void Core::ExecuteNextOp() {
+  Frame& frame = frames.back();
+  if (frame.next == frame.block->instructions.size()) {
+    KDL_CHECK(frames.size() == 1, "a region without a terminator in {}",
+              frame.here->code->function->name.text());
+    state = MachineState::Done;
+    return;
+  }
+  const Instruction& instruction = frame.block->instructions[frame.next++];
+  instruction.run(*this, *frame.here, instruction);
+  if (blocked || frames.empty()) {
+    SwitchStage();
+  } else {
+    rounds_without_step = 0;
+  }
+}
+
 MachineState Machine::RunSteps(int64_t steps) {
   Core& core = *core_;
-  bool waits = core.state == MachineState::AtBarrier ||
-               core.state == MachineState::AtWorkgroupBarrier ||
-               core.state == MachineState::AtMbarrier;
-  if (waits) core.state = MachineState::Running;
-  for (; steps > 0 && core.state == MachineState::Running; --steps) {
-    Frame& frame = core.frames.back();
-    if (frame.next == frame.block->instructions.size()) {
-      KDL_CHECK(core.frames.size() == 1, "a region without a terminator in {}",
-                frame.here->code->function->name.text());
-      core.state = MachineState::Done;
-      break;
-    }
-    const Instruction& instruction = frame.block->instructions[frame.next++];
-    instruction.run(core, *frame.here, instruction);
-    if (core.blocked || core.frames.empty()) {
-      core.SwitchStage();
-    } else {
-      core.rounds_without_step = 0;
-    }
-  }
+  core.Resume();
+  for (; steps > 0 && core.state == MachineState::Running; --steps) core.ExecuteNextOp();
   return core.state;
 }
 

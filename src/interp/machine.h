@@ -51,6 +51,9 @@ class Machine {
   /// doing so.
   void RecordReads(std::vector<ElementRead>* reads);
 
+  /// Returns the state of the machine, for code that executes single ops (core.h).
+  Core& core() { return *core_; }
+
  private:
   std::unique_ptr<Core> core_;
 };

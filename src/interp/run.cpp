@@ -8,14 +8,15 @@
 #include <random>
 #include <utility>
 
+#include "interp/bound_params.h"
 #include "interp/launch_state.h"
+#include "interp/locate/locate.h"
 #include "interp/machine.h"
 #include "interp/tensor_view.h"
 #include "interp/workgroup.h"
 #include "ir/busy_cores.h"
 #include "ir/op_kind.h"
 #include "ir/requirement.h"
-#include "ir/ring.h"
 #include "support/check.h"
 
 namespace kdl::interp {
@@ -26,57 +27,6 @@ namespace {
 constexpr size_t kCoresInFlight = 32;
 constexpr uint64_t kMostStepsInARow = 64;
 constexpr int64_t kStepsBetweenLooks = 64;
-
-/// The bound parameters of a function, which can be applied to any number of machines.
-struct BoundParams {
-  /// Each value is paired with the index of its parameter in the function's body.
-  std::vector<std::pair<size_t, uint64_t>> scalars;
-  std::vector<std::pair<size_t, TensorValue>> tensors;
-  /// The index of the workspace parameter, and the size of the workspace in bytes.
-  std::optional<std::pair<size_t, int64_t>> workspace;
-
-  void ApplyTo(Machine& machine) const {
-    for (const auto& [param, bits] : scalars) machine.BindScalar(param, bits);
-    for (const auto& [param, tensor] : tensors) machine.BindTensor(param, tensor);
-    if (workspace) machine.BindWorkspace(workspace->first, workspace->second);
-  }
-};
-
-Result<BoundParams> BindParams(const ir::Function& function, const SizeValues& sizes,
-                               std::vector<TensorValue> tensors,
-                               const std::vector<uint64_t>& scalars) {
-  BoundParams bound;
-  for (size_t i = 0; i < function.dims.size(); ++i) {
-    bound.scalars.emplace_back(i, static_cast<uint64_t>(*sizes.Find(function.dims[i])));
-  }
-  size_t tensor = 0;
-  size_t scalar = 0;
-  for (size_t i = 0; i < function.params.size(); ++i) {
-    const ir::Param& param = function.params[i];
-    ir::Type type = param.value->type();
-    size_t number = function.dims.size() + i;
-    if (type->kind == ir::TypeKind::Tensor) {
-      if (tensors[tensor].scalar != type->scalar) {
-        return Failure{fmt::format("parameter {} of '{}' needs {}, but {} is given",
-                                   SpellingOf(param), function.base_name(), Spelling(type->scalar),
-                                   Spelling(tensors[tensor].scalar))};
-      }
-      bound.tensors.emplace_back(number, std::move(tensors[tensor++]));
-    } else if (type->kind == ir::TypeKind::Workspace) {
-      bound.workspace.emplace(number, ir::Footprint(function));
-    } else {
-      if (scalar == scalars.size())
-        return Failure{
-            fmt::format("'{}' needs a value for {}", function.base_name(), SpellingOf(param))};
-      bound.scalars.emplace_back(number, scalars[scalar++]);
-    }
-  }
-  if (scalar != scalars.size()) {
-    return Failure{fmt::format("'{}' has {} scalars, but {} are given", function.base_name(),
-                               scalar, scalars.size())};
-  }
-  return bound;
-}
 
 std::vector<std::vector<int64_t>> TensorSizes(const auto& tensors) {
   std::vector<std::vector<int64_t>> sizes;
@@ -358,6 +308,9 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
     std::optional<int64_t> size = of_sizes(name);
     return !size && name.text() == ir::kCoreNum ? std::optional(core_num) : size;
   };
+  if (options.locator)
+    return options.locator->RunKernel(module, kernel, symbols, *params, core_num,
+                                      options.is_stopped);
   Result<Image> image = Prepare(module, kernel, symbols);
   if (!image.ok()) return image.failure();
   DoingScope doing(fmt::format("interpreting '{}'", kernel.name.text()));

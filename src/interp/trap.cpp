@@ -45,6 +45,8 @@ std::string ToString(const Trap& trap) {
     message += fmt::format("\n{}: note: '{}' is the other access", ToString(trap.other->loc()),
                            QuotedText(*trap.other));
   }
+  for (const auto& [loc, note] : trap.notes)
+    message += fmt::format("\n{}: note: {}", ToString(loc), note);
   return message;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/op.h"
 #include "kdl/kernel_abi.h"
@@ -30,6 +32,7 @@ struct Trap {
   /// For a race: the op of the other access, if it is a different op.
   const ir::Op* other = nullptr;
   const ir::Loc* place = nullptr;  ///< the location of the error if there is no op for it
+  std::vector<std::pair<ir::Loc, std::string>> notes{};  ///< more locations, with a text for each
 };
 
 /// Returns the source text that the trap of an op quotes.

@@ -45,7 +45,7 @@ bool StopsInModulePasses(const Options& options, const ir::Module& module) {
 PipelineEnd RunModulePasses(Session& s, ir::Module& module) {
   passes::PassContext context{module, s.diagnostics, s.sources};
   context.unchecked = s.options.unchecked;
-  context.keeps_unfused = s.options.verify;
+  context.keeps_unfused = s.options.verify || s.options.locate_errors;
   passes::Pipeline pipeline = PassesOf(s.options, module);
   if (s.options.unproven) return RunWithoutProofs(s, module, pipeline);
   return passes::RunPipeline(pipeline, context, PassOptionsOf(s));

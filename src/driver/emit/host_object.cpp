@@ -162,7 +162,7 @@ std::vector<Part*> LinkedParts(Code& code, std::string_view arch) {
 }
 
 bool EmbedsIr(const Options& options, const Code& code) {
-  return options.embed_ir || options.verify ||
+  return options.embed_ir || options.verify || options.locate_errors ||
          std::ranges::any_of(code.targets,
                              [](const TargetCode& one) { return one.target.interprets; });
 }

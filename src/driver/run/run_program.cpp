@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -17,15 +16,14 @@
 #include "driver/files.h"
 #include "driver/run/executor.h"
 #include "driver/run/least_traffic.h"
+#include "driver/run/locate_errors.h"
 #include "driver/run/npy.h"
 #include "driver/run/open_outputs.h"
-#include "driver/run/placed_program.h"
+#include "driver/run/reference.h"
 #include "driver/run/summary.h"
 #include "ir/program_tensors.h"
-#include "passes/fusion/unfused_name.h"
 #include "support/near_names.h"
 #include "support/result.h"
-#include "targets/kinds.h"
 
 namespace kdl::driver {
 
@@ -35,59 +33,6 @@ namespace {
 /// noticed.
 constexpr uint8_t kPoison = 0xAB;
 
-/// A parsed message `FILE:12:9: error: TEXT`. The runtime reports traps in this format.
-struct PlacedMessage {
-  std::string file;
-  uint32_t line = 0;
-  uint32_t column = 0;
-  std::string text;
-};
-/// Parses a message with a position. `kind` is `error` or `note`.
-std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_view kind = "error") {
-  std::string mark = fmt::format(": {}: ", kind);
-  size_t end_of_place = message.find(mark);
-  if (end_of_place == std::string_view::npos) return std::nullopt;
-  std::string_view place = message.substr(0, end_of_place);
-  PlacedMessage placed;
-  placed.text = message.substr(end_of_place + mark.size());
-  uint32_t* numbers[] = {&placed.column, &placed.line};
-  for (uint32_t* number : numbers) {
-    size_t colon = place.rfind(':');
-    if (colon == std::string_view::npos) return std::nullopt;
-    auto [end, failed] =
-        std::from_chars(place.data() + colon + 1, place.data() + place.size(), *number);
-    if (failed != std::errc() || end != place.data() + place.size()) return std::nullopt;
-    place = place.substr(0, colon);
-  }
-  placed.file = place;
-  return placed;
-}
-
-/// Removes the note with a second position from the text, and returns it. The note is on the line
-/// after the error.
-std::optional<PlacedMessage> TakeNote(std::string& text) {
-  size_t end = text.find('\n');
-  if (end == std::string::npos) return std::nullopt;
-  std::optional<PlacedMessage> note = ReadPlace(std::string_view(text).substr(end + 1), "note");
-  if (note) text.resize(end);
-  return note;
-}
-
-/// Returns the span at the message's source position. The span is as long as the text that the
-/// message quotes. It is invalid if `sources` does not contain the position.
-Span MessageSpan(const PlacedMessage& placed, const SourceManager& sources) {
-  size_t quote = placed.text.rfind('\'');
-  size_t open = quote == std::string::npos || quote == 0 ? std::string::npos
-                                                         : placed.text.rfind('\'', quote - 1);
-  if (open != std::string::npos) {
-    std::string_view quoted = std::string_view(placed.text).substr(open + 1, quote - open - 1);
-    Span span = sources.FindSpan(placed.file, placed.line, placed.column,
-                                 static_cast<uint32_t>(quoted.size()));
-    if (span.valid() && sources.text(span) == quoted) return span;
-  }
-  return sources.FindSpan(placed.file, placed.line, placed.column, 1);
-}
-
 bool RunOrReport(const RunPlace& place, const ir::Function& program, RunMemory memory,
                  BoundProgram& bound, DiagnosticEngine& diagnostics) {
   Status ran = RunOnce(place, program, memory, bound);
@@ -95,35 +40,10 @@ bool RunOrReport(const RunPlace& place, const ir::Function& program, RunMemory m
   return ran.ok();
 }
 
-/// Returns the spec of the reference device that imitates the device of `spec`. The processor is
-/// imitated because a kernel's tiles may depend on it. The number of cores is imitated because a
-/// program's results may depend on it.
-std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
-  kdl_device* device = nullptr;
-  if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
-    return std::string(targets::kReferenceKind);
-  kdl_device_facts facts = {};
-  facts.size = sizeof facts;
-  if (!StatusOf(kdl_device_get_facts(device, &facts)).ok())
-    return std::string(targets::kReferenceKind);
-  return fmt::format("{}?features={}&cores={}", targets::kReferenceKind, facts.features,
-                     facts.cores);
-}
-
 constexpr std::string_view kOpenUpdates = "`atomic` does not define the order of updates";
 constexpr std::string_view kOpenInstructions =
     "the device's matrix instructions add in an order of their own";
 using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
-
-/// Returns the program that defines the results of `program`: a copy whose launches are not fused if the compiler has
-/// fused some, otherwise the program itself.
-const ir::Function& DefiningProgram(const ir::Module& module, const ir::Function& program) {
-  std::string unfused = passes::UnfusedName(program.name.text());
-  auto found = std::ranges::find_if(module.functions(), [&](const ir::Function* function) {
-    return function->name.text() == unfused;
-  });
-  return found == module.functions().end() ? program : **found;
-}
 
 /// Runs the program on the reference device and compares the results. `before` contains the
 /// arguments, and `after` contains the results of the run to check. `open` receives the names of
@@ -243,41 +163,6 @@ void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
   WriteOutputFiles(files, diagnostics);
 }
 
-void ReportFailure(const Failure& failure, const SourceManager& sources,
-                   DiagnosticEngine& diagnostics) {
-  std::optional<PlacedMessage> placed = ReadPlace(failure.message);
-  std::optional<PlacedMessage> note = placed ? TakeNote(placed->text) : std::nullopt;
-  Span span = placed ? MessageSpan(*placed, sources) : Span();
-  if (failure.kind != FailureKind::User) {
-    diagnostics.Report(diag::MachineFailed, span, span.valid() ? placed->text : failure.message);
-    return;
-  }
-  if (span.valid()) {
-    // Report the position of the launch, then the position of the kernel's requirement.
-    std::optional<PlacedMessage> inner = ReadPlace(placed->text);
-    Span inner_span = inner ? MessageSpan(*inner, sources) : Span();
-    Diagnostic& report =
-        diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
-    if (inner_span.valid()) report.Note(inner_span, "it is stated here");
-    if (note) report.Note(MessageSpan(*note, sources), note->text);
-  } else if (placed) {
-    diagnostics.Report(
-        diag::Trapped, {},
-        fmt::format("{}:{}:{}: {}", placed->file, placed->line, placed->column, placed->text));
-  } else {
-    diagnostics.Report(diag::RunFailed, {}, failure.message);
-  }
-}
-
-Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
-               BoundProgram& bound) {
-  PlacedProgram placed(place, program, memory);
-  if (Status done = placed.Place(bound); !done.ok()) return done;
-  if (Status done = placed.RunProgram(); !done.ok()) return done;
-  if (place.traffic) *place.traffic = placed.executor().rank_traffic();
-  return placed.TakeBack(bound);
-}
-
 namespace {
 
 /// Returns a line for each tensor and cause with what the ranks of this process have sent.
@@ -322,11 +207,11 @@ bool LaunchesHaveContracts(const RunPlace& place) {
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics) {
   std::optional<BoundProgram> before;
-  if (options.verify) before = bound;
-  const BoundContract* contract = before && place.contract ? &*place.contract : nullptr;
+  if (options.verify || options.locate_errors) before = bound;
+  const BoundContract* contract = options.verify && place.contract ? &*place.contract : nullptr;
   if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
-  if (before && !contract) checking.launch_checks = LaunchChecks::All;
+  if (options.verify && !contract) checking.launch_checks = LaunchChecks::All;
   RankTrafficTable traffic;
   checking.traffic = &traffic;
   // Devices start counting at the first request for their statistics.
@@ -336,21 +221,23 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (options.verbose) text = StatisticsText(place) + TrafficText(place.ranks, traffic);
   OpenNames open;
   bool checked =
-      !before || CheckAgainstReference(place, program, *before, bound, open, diagnostics);
+      !options.verify || CheckAgainstReference(place, program, *before, bound, open, diagnostics);
   checked = (!contract || CheckEquations(*contract, *before, bound, place.sources, diagnostics)) &&
             checked;
+  bool located = options.locate_errors && LocateErrors(place, program, *before, bound, diagnostics);
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
-  if (checked && before) text += "verify: equal to the reference, bit for bit";
+  if (checked && options.verify) text += "verify: equal to the reference, bit for bit";
   for (const auto& [why, names] : open) {
     if (checked) text += fmt::format(", but for {}: {}", QuotedList(names), why);
   }
-  if (checked && before) text += "\n";
-  if (checked && before && options.verbose)
+  if (checked && options.verify) text += "\n";
+  if (checked && options.verify && options.verbose)
     text += ReceivedText(place, program, *before, traffic, diagnostics);
   if (checked && contract) text += "verify: the contract holds\n";
-  if (checked && before && !contract && LaunchesHaveContracts(place))
+  if (checked && options.verify && !contract && LaunchesHaveContracts(place))
     text += "verify: the contracts of its launches hold\n";
+  if (located) text += "locate-errors: no value becomes NaN or infinite, or has a large error\n";
   return text;
 }
 

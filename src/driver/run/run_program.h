@@ -12,6 +12,7 @@
 #include "driver/run/arguments.h"
 #include "driver/run/contracts.h"
 #include "driver/run/executor.h"
+#include "driver/run/run_once.h"
 #include "driver/run/run_place.h"
 #include "ir/module.h"
 #include "kdl/runtime.h"
@@ -25,19 +26,11 @@ namespace kdl::driver {
 /// is `lib.npu`.
 std::string NameInSource(std::string_view device);
 
-/// Runs the program once, and updates the arguments in `bound` that it wrote.
-Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
-               BoundProgram& bound);
-
 /// Whether the files given with --out may be written. Call this before the run. Reports problems.
 bool MayWriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics);
 
 /// Writes the files given with --out. Reports errors.
 void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics);
-
-/// Reports why a run failed, at the source position that the failure's message contains.
-void ReportFailure(const Failure& failure, const SourceManager& sources,
-                   DiagnosticEngine& diagnostics);
 
 /// Runs the program, writes the files given with --out, and returns the lines to print: outputs,
 /// the statistics for -v, and the result of --verify. With --verify, runs the program again on the

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "driver/run/executor.h"
+#include "interp/locate/locate.h"
 #include "interp/run.h"
 #include "ir/module.h"
 #include "ir/parse/parser.h"
@@ -41,6 +42,7 @@ namespace kdl::tools {
 namespace {
 
 constexpr int64_t kMostCores = 1 << 20;
+constexpr std::string_view kLocateKey = "locate";
 
 /// A kind of device that is implemented by the interpreter.
 struct InterpreterKind {
@@ -58,6 +60,7 @@ struct ReferenceDevice {
   /// tile sizes.
   int64_t features = 0;
   Sanitizers sanitizers = {};
+  std::shared_ptr<interp::Locator> locator = nullptr;  ///< null unless errors are to be located
 };
 
 struct ReferenceOption {
@@ -115,6 +118,16 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
             fmt::format("sanitize={} is unknown; use races, init or races+init", options[i].value));
       }
       made.sanitizers = *sanitizers;
+      continue;
+    }
+    if (key == kLocateKey) {
+      std::optional<interp::Located> located = interp::ParseLocated(options[i].value);
+      if (!located) {
+        return Fail(
+            KDL_ERROR_INVALID_ARGUMENT,
+            fmt::format("locate={} is unknown; use errors or not-finite", options[i].value));
+      }
+      made.locator = std::make_shared<interp::Locator>(*located);
       continue;
     }
     const auto* known = std::find_if(std::begin(kOptions), std::end(kOptions),
@@ -226,10 +239,10 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
   };
   // The runtime calls this function through a C interface, so it must not throw exceptions.
   try {
-    Result<std::optional<interp::Trap>> run =
-        interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
-                          {static_cast<uint64_t>(device.seed), print, device.sanitizers,
-                           [&] { return std::atomic_ref(request.launch->stop).load() != 0; }});
+    Result<std::optional<interp::Trap>> run = interp::RunKernel(
+        *loaded.module, *kernel, ArgumentsOf(request), request.core_num,
+        {static_cast<uint64_t>(device.seed), print, device.sanitizers,
+         [&] { return std::atomic_ref(request.launch->stop).load() != 0; }, device.locator.get()});
     if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
     if (*run) return Fail(KDL_ERROR_TRAP, interp::ToString(**run));
     if (print_error == 0) return nullptr;
