@@ -19,6 +19,7 @@
 #include "tools/measure/ceilings.h"
 #include "tools/measure/crew.h"
 #include "tools/suite/suite_run.h"
+#include "tools/timing/annotate.h"
 #include "tools/timing/bench_report.h"
 #include "tools/timing/measure_options.h"
 #include "tools/timing/placed_kernel.h"
@@ -265,6 +266,7 @@ class Bench {
   /// Measures a row. On failure, reports it. Returns the exit code.
   int RunOne(const Wanted& wanted, const ir::Function& kernel, bool among_several) {
     driver::Options own = among_several ? OptionsFor(options_, kernel) : options_;
+    own.lines = own.annotate;
     // The other file comes first: ours then does not write an output over a file that it imports.
     std::unique_ptr<PlacedKernel> other;
     if (!options_.against.empty()) {
@@ -289,8 +291,16 @@ class Bench {
       return driver::Finish(its);
     }
     std::string text = rows_.size() == 1 ? BenchHead(columns_) : std::string();
-    bool printed = driver::PrintOutput(text + BenchLine(rows_.back(), columns_) +
-                                       BenchRemarkLine(rows_.back()));
+    text += BenchLine(rows_.back(), columns_) + BenchRemarkLine(rows_.back());
+    if (options_.annotate && wanted.threads > 0) {
+      Result<std::string> annotated = Annotate(ours);
+      if (!annotated.ok()) {
+        session_.diagnostics.Report(driver::diag::RunFailed, {}, annotated.failure().message);
+        return driver::Finish(session_);
+      }
+      text += *annotated;
+    }
+    bool printed = driver::PrintOutput(text);
     return printed ? driver::kExitDone : driver::kExitEnvironment;
   }
 

@@ -18,6 +18,7 @@
 #include "tools/commands.h"
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"
+#include "tools/timing/profile.h"
 
 namespace kdl::tools {
 
@@ -53,6 +54,7 @@ class RunOfFile {
   /// file must be compiled again with these values.
   std::vector<sema::Define> CompileAndRun() {
     arguments_ = driver::ReadArguments(session_.options, session_.diagnostics);
+    if (options_.profile && !StartTrace()) return {};
     std::optional<std::string> target = driver::OnlyTarget(session_.options, session_.diagnostics);
     if (!arguments_ || !target) {
       // Compile the file nevertheless, so that its errors are reported, too.
@@ -70,6 +72,15 @@ class RunOfFile {
     return std::move(found_);
   }
 
+  /// Adds the time line of the run to the output. The context must have been destroyed.
+  void AddProfile() {
+    if (!trace_ || session_.diagnostics.has_errors()) return;
+    Result<std::vector<ProfileSpan>> spans = trace_->Read();
+    if (spans.ok()) session_.printed += ProfileText(*spans);
+    if (!spans.ok())
+      session_.diagnostics.Report(driver::diag::MachineFailed, {}, spans.failure().message);
+  }
+
   /// Prints the output. If the run has failed, also ends the other ranks, which may be waiting for this one.
   int Finish() {
     int code = driver::Finish(session_);
@@ -80,6 +91,14 @@ class RunOfFile {
   }
 
  private:
+  bool StartTrace() {
+    Result<TraceFile> made = TraceFile::Make();
+    if (made.ok()) trace_.emplace(std::move(*made));
+    if (!made.ok())
+      session_.diagnostics.Report(driver::diag::MachineFailed, {}, made.failure().message);
+    return made.ok();
+  }
+
   /// Removes all programs but the chosen one from the module, and binds the chosen program's
   /// arguments.
   bool Prepare(Compilation& made) {
@@ -168,6 +187,7 @@ class RunOfFile {
   std::optional<driver::BoundContract> contract_;
   ir::Function* program_ = nullptr;
   std::optional<driver::BoundProgram> bound_;
+  std::optional<TraceFile> trace_;  ///< only with --profile
   std::unique_ptr<driver::MpiProcess> mpi_;
 };
 
@@ -176,9 +196,13 @@ class RunOfFile {
 int RunRun(const driver::Options& options, const targets::Registry& families) {
   RunOfFile run(options, families, {});
   std::vector<sema::Define> from_data = run.CompileAndRun();
-  if (from_data.empty()) return run.Finish();
+  if (from_data.empty()) {
+    run.AddProfile();
+    return run.Finish();
+  }
   RunOfFile with_data(options, families, std::move(from_data));
   with_data.CompileAndRun();
+  with_data.AddProfile();
   return with_data.Finish();
 }
 

@@ -15,7 +15,7 @@
 
 namespace kdl::tools {
 
-driver::Context Load(driver::Session& s, driver::Compilation& made) {
+driver::Context Load(driver::Session& s, driver::Compilation& made, LoadedImage* image) {
   if (!driver::RunsHere(made.code, s.diagnostics)) return nullptr;
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   kdl_context* context_made = nullptr;
@@ -29,6 +29,11 @@ driver::Context Load(driver::Session& s, driver::Compilation& made) {
     std::string shared = folder->path() + "/kernels.so";
     if (objects.empty() || !driver::LinkImages(objects, shared, s.diagnostics)) return nullptr;
     status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));
+    if (status.ok() && image) {
+      Result<std::string> bytes = ReadFile(shared, kMostOfTool);
+      status = bytes.ok() ? Status() : Status(bytes.failure());
+      if (bytes.ok()) *image = {shared, std::move(*bytes)};
+    }
   }
   if (status.ok()) return context;
   s.diagnostics.Report(driver::diag::MachineFailed, {}, status.failure().message);

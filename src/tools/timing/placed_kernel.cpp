@@ -44,7 +44,8 @@ void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
   request.edit = [&](driver::Compilation& made) { return Prepare(made, arguments); };
   request.places = {.under_test = {spec_}, .bindings = options_.device, .keeps_first = true};
   compilation_ = driver::Compile(session_, std::move(request));
-  context_ = compilation_.ok() ? Load(session_, compilation_) : nullptr;
+  context_ = compilation_.ok() ? Load(session_, compilation_, options_.annotate ? &image_ : nullptr)
+                               : nullptr;
   if (!context_) return;
   place_.emplace(driver::RunPlace{context_.get(), *compilation_.module, compilation_.devices[0],
                                   session_.sources, nullptr});
@@ -88,6 +89,7 @@ bool PlacedKernel::Prepare(driver::Compilation& made,
   if (kernels.empty()) return false;
   ir::Function* kernel = kernels[0];
   instance_ = kernel->name;
+  where_ = kernel->loc;
   if (!driver::BindGenerics(*kernel, arguments, options_, session_.diagnostics)) return false;
   std::optional<driver::BoundContract> contract =
       driver::FindContract(made.contracts.list, *made.module, *kernel);
@@ -110,6 +112,7 @@ bool PlacedKernel::PrepareProgram(driver::Compilation& made,
   if (options_.core_num) driver::SetCoreNum(*made.module, *program, *options_.core_num);
   driver::KeepOnly(*made.module, {program});
   program_ = program;
+  where_ = program->loc;
   is_program_ = true;
   bound_ = driver::BindProgram(*made.module, *program, arguments, options_, session_.diagnostics);
   return bound_.has_value();
@@ -225,16 +228,21 @@ const driver::TargetCode* PlacedKernel::level() const {
   return best;
 }
 
-std::string PlacedKernel::WorstRemark() const {
+std::vector<passes::Remark> PlacedKernel::Remarks() const {
+  std::vector<passes::Remark> remarks;
   const driver::TargetCode* runs = level();
   for (const driver::LevelRemark& one : driver::MergeRemarks(session_, compilation_.code)) {
-    const passes::Remark& remark = one.remark;
     bool applies = one.levels.empty() || (runs && Contains(one.levels, runs->target.facts->level));
-    if (remark.kernel != instance_ || !applies) continue;
-    return fmt::format("{}:{}: {} [{}]", remark.loc.line, remark.loc.column, remark.text,
-                       remark.id);
+    if (one.remark.kernel == instance_ && applies) remarks.push_back(one.remark);
   }
-  return "";
+  return remarks;
+}
+
+std::string PlacedKernel::WorstRemark() const {
+  std::vector<passes::Remark> remarks = Remarks();
+  if (remarks.empty()) return "";
+  const passes::Remark& worst = remarks.front();
+  return fmt::format("{}:{}: {} [{}]", worst.loc.line, worst.loc.column, worst.text, worst.id);
 }
 
 std::map<std::string, int64_t> PlacedKernel::Sizes() const {

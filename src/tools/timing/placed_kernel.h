@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "driver/run/host_tensor.h"
 #include "driver/run/placed_program.h"
 #include "kdl/runtime.h"
+#include "passes/remarks.h"
+#include "tools/loading/load.h"
 #include "tools/measure/ceilings.h"
 #include "tools/timing/kernel_work.h"
 
@@ -59,6 +62,21 @@ class PlacedKernel {
   /// Returns the costliest remark about the code that runs, such as `9:14: 'x[i]' is … [R1001]`. Returns an
   /// empty string if there is none.
   std::string WorstRemark() const;
+  /// Returns the remarks about the code that runs. The costliest one comes first.
+  std::vector<passes::Remark> Remarks() const;
+  /// Returns the contents of the file with the linked code. It is only kept for --annotate.
+  const std::string& image() const { return image_.bytes; }
+  /// Returns the path from which the linked code was loaded.
+  const std::string& image_path() const { return image_.path; }
+  /// Returns the text of the file that was compiled.
+  std::string_view source() const {
+    return session_.sources.text(
+        session_.sources.FindSpan(where_.file.text(), where_.line, 1, 0).file);
+  }
+  /// Returns the line of the kernel, or of the program, in this file.
+  uint32_t line() const { return where_.line; }
+  /// Whether debug information means this file by a path.
+  bool IsSource(std::string_view path) const { return path == where_.file.text(); }
   /// Returns the values of the sizes, keyed by name.
   std::map<std::string, int64_t> Sizes() const;
   /// Returns the tensors that the first launch wrote. Call this before any other launch.
@@ -83,6 +101,8 @@ class PlacedKernel {
   std::string spec_;
   driver::Session session_;
   driver::Compilation compilation_;
+  LoadedImage image_;
+  ir::Loc where_;  ///< of the kernel or the program
   driver::Context context_;
   std::optional<driver::RunPlace> place_;
   const ir::Function* program_ = nullptr;  ///< the program, or one that launches the kernel once

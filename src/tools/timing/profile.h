@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/io.h"
+#include "support/result.h"
+
+namespace kdl::tools {
+
+/// A time in which a core or a queue was busy, or in which a stage waited. Times are in microseconds.
+struct ProfileSpan {
+  std::string row;   ///< such as `host queue 0` or `host core 3 stage 1`
+  std::string name;  ///< the kernel, the copy, or what the stage waits for
+  double begin = 0;
+  double end = 0;
+  int64_t bytes = 0;  ///< number of bytes that were copied
+};
+
+/// Parses the file that the runtime writes for KDL_TRACE.
+Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text);
+
+/// Returns a time line with a line for each row, and a table of what took how long.
+std::string ProfileText(const std::vector<ProfileSpan>& spans);
+
+/// Lets the runtime write a trace, unless the environment already does.
+class TraceFile {
+ public:
+  static Result<TraceFile> Make();
+  /// Returns the spans. All contexts must have been destroyed.
+  Result<std::vector<ProfileSpan>> Read() const;
+
+ private:
+  TraceFile(std::optional<TemporaryFolder> folder, std::string path)
+      : folder_(std::move(folder)), path_(std::move(path)) {}
+  std::optional<TemporaryFolder> folder_;
+  std::string path_;
+};
+
+}  // namespace kdl::tools
