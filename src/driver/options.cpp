@@ -313,6 +313,8 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
   }
   if (!options.remarks.empty() && options.remarks != "perf")
     diagnostics.Report(diag::BadOptionValue, {}, "--remarks", options.remarks, "perf");
+  if (!options.sanitize.empty() && options.sanitize != "address")
+    diagnostics.Report(diag::BadOptionValue, {}, "--sanitize", options.sanitize, "address");
   DiagnosticEngine any;
   SetWarnings(options.warnings, any, diagnostics);
   if (!IsName(options.module)) {

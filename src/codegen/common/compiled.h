@@ -17,11 +17,12 @@ namespace kdl::codegen {
 struct CompileOptions {
   bool object = true;
   bool assembly = false;
-  bool llvm_ir = false;     ///< also return LLVM IR, after LLVM's passes
-  std::string prefix = {};  ///< prefix of all symbols; if empty, the module's name
-  int opt_level = 2;        ///< 0 to 3; used by generators that create their own `Backend`
-  std::string kind = {};    ///< kind of device that the code is for
-  bool lines = false;       ///< include debug information (PTX: source lines)
+  bool llvm_ir = false;              ///< also return LLVM IR, after LLVM's passes
+  std::string prefix = {};           ///< prefix of all symbols; if empty, the module's name
+  int opt_level = 2;                 ///< 0 to 3; used by generators that create their own `Backend`
+  std::string kind = {};             ///< kind of device that the code is for
+  bool lines = false;                ///< include debug information (PTX: source lines)
+  bool sanitizes_addresses = false;  ///< processors: add checks for AddressSanitizer
   /// The variables of the source; null if they are unknown, as for KIR text.
   const SourceVariables* variables = nullptr;
   std::string folder = {};  ///< the directory to which the paths of sources are relative

@@ -11,6 +11,7 @@
 #include "codegen/llvm/end_without_memory.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/optimize.h"
+#include "codegen/llvm/optimize/sanitize.h"
 #include "codegen/llvm/optimize/widen_half.h"
 #include "codegen/llvm/source_lines.h"
 #include "ir/module.h"
@@ -99,6 +100,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
   Optimize(&machine, machine.opt_level(), *module, compiled.kernels);
+  if (options.sanitizes_addresses) SanitizeAddresses(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
   // Emission changes the module. If an object is needed as well, the assembly is emitted from a copy.
   if (options.assembly && options.object) {
