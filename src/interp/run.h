@@ -44,12 +44,12 @@ struct RunOptions {
   Sanitizers sanitizers = {};
   /// Called every few ops. If it returns true, the run stops with a Failure. May be empty.
   std::function<bool()> is_stopped = {};
-  /// If not null, receives which elements of each tensor argument the kernel has read: an entry for each element of memory
-  /// from the tensor's first to its last one. The kernel must be at tile level.
-  std::vector<std::vector<bool>>* reads = nullptr;
   /// If not null, executes each launch twice to find numerical errors, and returns the first one as a trap. Then only
   /// `is_stopped` has an effect of the other options.
   Locator* locator = nullptr;
+  /// If not null, receives which elements of each tensor argument the kernel has read: an entry for each element of memory
+  /// from the tensor's first to its last one. The kernel must be at tile level.
+  std::vector<std::vector<bool>>* reads = nullptr;
 };
 
 /// Runs a kernel on `core_num` cores (1 or more). Fails if the arguments do not fit the parameters or the run
