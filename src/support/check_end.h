@@ -9,4 +9,8 @@ using FailedCheckEnd = void (*)();
 /// exit status but record the message of an abort. Call it once, before any other thread starts.
 void EndFailedChecksBy(FailedCheckEnd end);
 
+/// Reports a signal that ends the process as an internal error, like a failed check, and exits. Returns if this thread has
+/// no open DoingScope. A signal handler may call it.
+void FailBySignal(int signal);
+
 }  // namespace kdl

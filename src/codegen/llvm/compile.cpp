@@ -1,4 +1,5 @@
 #include "codegen/llvm/compile.h"
+#include "codegen/llvm/report_crashes.h"
 
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
@@ -81,6 +82,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   compiled.arch = backend.processor().arch;
   const Machine& machine = backend.machine();
   const EndWithoutMemory no_memory;
+  const ReportCrashes crashes;
   llvm::LLVMContext context;
   context.setDiscardValueNames(!options.llvm_ir);
   auto module = machine.MakeModule(context, name);

@@ -1,4 +1,5 @@
 #include "codegen/llvm/before_launch/host_module.h"
+#include "codegen/llvm/report_crashes.h"
 
 #include <fmt/format.h>
 
@@ -52,6 +53,7 @@ std::string CompileHostModule(const Backend& host, std::string_view runtime_name
                               std::span<CompiledModule* const> devices, const TextImage& text) {
   DoingScope doing(fmt::format("making the host's part of module {}", runtime_name));
   const EndWithoutMemory no_memory;
+  const ReportCrashes crashes;
   llvm::LLVMContext context;
   auto module = host.machine().MakeModule(context, std::string(runtime_name));
   AbiTypes abi(context);

@@ -8,6 +8,7 @@
 
 #include "codegen/llvm/end_without_memory.h"
 #include "codegen/llvm/optimize/optimize.h"
+#include "codegen/llvm/report_crashes.h"
 #include "codegen/llvm/workgroup/emitter.h"
 #include "support/check.h"
 
@@ -57,6 +58,7 @@ Result<CompiledModule> CompileWorkgroups(const KernelSource& source,
   }
   const std::string name = source.module->name.str();
   const EndWithoutMemory no_memory;
+  const ReportCrashes crashes;
   llvm::LLVMContext context;
   auto module = backend ? backend->machine().MakeModule(context, name)
                         : ForeignModule(context, name, source.processor->triple, workgroup.layout);
