@@ -61,13 +61,17 @@ kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, co
                                   const kdl_value* values, kdl_event* const* after,
                                   int32_t after_count, kdl_event** done);
 
+/* Returns the device of the kernels, which is valid while they are open. */
+kdl_device* kdl_kernels_device(const kdl_kernels* kernels);
+
 /* ---- calls with tensors of any kind ---- */
 
 typedef enum kdl_dynamic_kind {
   KDL_DYNAMIC_TENSOR = 0,
   KDL_DYNAMIC_INTEGER = 1,
   KDL_DYNAMIC_UNSIGNED = 2,
-  KDL_DYNAMIC_FLOAT = 3
+  KDL_DYNAMIC_FLOAT = 3,
+  KDL_DYNAMIC_DEVICE_TENSOR = 4
 } kdl_dynamic_kind;
 
 /* An argument whose type the caller knows only at run time. */
@@ -76,7 +80,9 @@ typedef struct kdl_dynamic_arg {
   int32_t is_read_only; /* of a tensor: the kernel must not write it */
   union {
     const kdl_tensor*
-        tensor; /* a view of the process's memory, also with gaps or permuted dimensions */
+        tensor; /* a view of the process's memory, also with gaps or permuted dimensions; for
+                   KDL_DYNAMIC_DEVICE_TENSOR, a view of the memory of the kernels' device, as for
+                   kdl_array_wrap */
     int64_t integer;
     uint64_t unsigned_integer;
     double number;
@@ -86,7 +92,8 @@ typedef struct kdl_dynamic_arg {
 /* Calls one of the `count` kernels from index `first`: the one whose parameters have the arguments'
  * element types, ranks and constant sizes. It is an error if several have. Usually these kernels are the instances of one generic kernel.
  * Scalars are converted to the types of the parameters: integers must be in range, and floats are rounded. A
- * bool is true if the number is not 0. `core_num` may be KDL_CORES_AUTO. If `done` is NULL, returns when the
+ * bool is true if the number is not 0. Tensors are either all in the process's memory or all in that of the
+ * device, in which case nothing is copied. `core_num` may be KDL_CORES_AUTO. If `done` is NULL, returns when the
  * kernel has finished; else returns immediately, like kdl_kernels_call_async. */
 kdl_error* kdl_kernels_call_dynamic(const kdl_kernels* kernels, int32_t first, int32_t count,
                                     int64_t core_num, const kdl_dynamic_arg* args,

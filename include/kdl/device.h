@@ -141,8 +141,10 @@ kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue
 kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* name,
                                kdl_buffer** buffer);
 
-/* Creates a buffer of `device` in the caller's memory. The device must be host-visible. The memory must
- * outlive every use of the buffer. */
+/* Creates a buffer of `device` in the caller's memory, which must outlive every use of the buffer. If the
+ * device is host-visible, `data` is an address of the process. On `cuda`, it is a device address, such as one
+ * that cuMemAlloc, CuPy or PyTorch has returned; kdl_queue_after_stream orders operations after the caller's
+ * own work on that memory. Other devices do not support memory of the caller. */
 kdl_error* kdl_buffer_wrap(kdl_device* device, void* data, int64_t bytes, const char* name,
                            kdl_buffer** buffer);
 

@@ -128,6 +128,10 @@ typedef struct kdl_memory_ops {
    * host. NULL if unsupported; absent in older versions of the struct. */
   void (*copy_from)(void* device, kdl_memory to, void* peer, kdl_memory from,
                     const kdl_region* region, kdl_completion done);
+  /* Makes memory usable that the application has allocated with the device's driver: `bytes` bytes, at least
+   * 1, at a device address. The runtime never releases it. The error says why the address is not in the
+   * device's memory. NULL if unsupported; absent in older versions of the struct. */
+  kdl_error* (*adopt)(void* device, void* address, int64_t bytes, kdl_memory* memory);
 } kdl_memory_ops;
 
 /* The kind of a submission. */
@@ -233,6 +237,11 @@ typedef struct kdl_device_ops {
    * several threads at once. NULL if completions are called without it; absent in older versions of the
    * struct. */
   void (*wait)(void* device, int32_t queue, uint64_t number);
+  /* `mark` notes the work that a stream of the device's driver contains at present, or stores NULL if it
+   * contains none. `await` waits for this work, unless `is_needed` is 0, and frees the mark. Both are NULL if
+   * the driver has no streams; they are absent in older versions of the struct. */
+  kdl_error* (*mark)(void* device, void* stream, void** mark);
+  kdl_error* (*await)(void* device, void* mark, int32_t is_needed);
 } kdl_device_ops;
 
 /* Registers a kind of device with the context. The structs are copied; a kind that already exists is

@@ -135,6 +135,12 @@ kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(voi
                          void* user, kdl_event* const* after, int32_t after_count,
                          kdl_event** done);
 
+/* Operations that are enqueued later start after the work that `stream` contains at present. `stream` is a
+ * stream of the driver of the queue's device: on `cuda`, a CUstream, or one of CUDA's numbers for the default
+ * streams of a process and of a thread (1 and 2). Other devices return KDL_ERROR_UNSUPPORTED. The stream may be
+ * destroyed afterwards. To order work of the stream after operations, wait for their events. */
+kdl_error* kdl_queue_after_stream(kdl_queue* queue, void* stream);
+
 /* Waits for all operations enqueued through this handle so far. Returns the first of their failures that has
  * not been reported to the caller yet: by this function, by a wait for the event of one of them, or by
  * kdl_run_kernel with this handle. If an operation fails, operations that are enqueued through the same

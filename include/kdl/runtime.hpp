@@ -137,6 +137,10 @@ class Queue {
     return Call([] {}, after);
   }
 
+  // Operations that are enqueued later start after the work that `stream` contains at present: a stream of the
+  // driver of the queue's device, such as a CUstream.
+  void FollowStream(void* stream) const { Check(kdl_queue_after_stream(queue_, stream)); }
+
   // Waits for all operations of the queue. Throws the first failure that has not been thrown yet.
   void Wait() const { Check(kdl_queue_wait(queue_)); }
 
@@ -242,7 +246,7 @@ class Context {
   }
 
   // Creates a row-major tensor in memory of the caller, which must outlive the tensor. The device must work
-  // in host memory.
+  // in host memory, or be a CUDA device, in whose memory `data` is then.
   template <class T>
   Tensor Wrap(const Device& device, T* data, const std::vector<std::int64_t>& sizes,
               const char* name = "") const {

@@ -52,6 +52,10 @@ void kdl_kernels_close(kdl_kernels* kernels) {
   });
 }
 
+kdl_device* kdl_kernels_device(const kdl_kernels* kernels) {
+  return kernels == nullptr ? nullptr : Wrap(&Unwrap(kernels)->device());
+}
+
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values) {
   return GuardCall<FloatEntry>(kernels, kNotOpen,

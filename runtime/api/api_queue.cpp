@@ -326,6 +326,42 @@ kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(voi
   });
 }
 
+namespace {
+
+// What a stream contained when an operation began to wait for it.
+struct StreamMark {
+  std::shared_ptr<Device> device;
+  void* mark;
+
+  ~StreamMark() {
+    if (mark != nullptr) kdl_error_free(device->ops().await(device->state(), mark, 0));
+  }
+  static kdl_error* Await(void* user) {
+    auto& self = *static_cast<StreamMark*>(user);
+    return self.device->ops().await(self.device->state(), std::exchange(self.mark, nullptr), 1);
+  }
+  static void Delete(void* user) { delete static_cast<StreamMark*>(user); }
+};
+
+Error AfterStream(Caller& caller, void* stream) {
+  Device& device = caller.queue().device();
+  if (device.ops().mark == nullptr || device.ops().await == nullptr)
+    return Fail(KDL_ERROR_UNSUPPORTED, device.uri(), " has no streams for which it could wait");
+  auto made = std::make_unique<StreamMark>(device.shared_from_this(), nullptr);
+  KDL_RETURN_IF_ERROR(Error(device.ops().mark(device.state(), stream, &made->mark)));
+  if (made->mark == nullptr) return nullptr;
+  Ref<Operation> wait = MakeHostCall(StreamMark::Await, StreamMark::Delete, made.get());
+  made.release();
+  return Submit(caller, std::move(wait), {}, nullptr);
+}
+
+}  // namespace
+
+kdl_error* kdl_queue_after_stream(kdl_queue* queue, void* stream) {
+  KDL_RETURN_IF_UNUSABLE(queue);
+  return Guard(SchedulerOf(queue), [&] { return AfterStream(*Unwrap(queue), stream); });
+}
+
 kdl_error* kdl_queue_own(kdl_queue* queue, kdl_queue** own) {
   KDL_RETURN_IF_UNUSABLE(queue, own);
   return Guard(SchedulerOf(queue), [&]() -> Error {

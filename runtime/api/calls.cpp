@@ -1,5 +1,6 @@
 #include "api/calls.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/dynamic_call.h"
@@ -94,6 +95,27 @@ Error Calls::CallAsync(std::int32_t kernel, const DenseArguments& arguments,
   return call->Enqueue(after, after_count, done);
 }
 
+Error Calls::CheckPlaces(const CalledKernel& kernel, std::span<const kdl_dynamic_arg> given,
+                         bool* is_on_device) const {
+  const auto params = std::span(kernel.candidate.variant->params,
+                                static_cast<std::size_t>(kernel.candidate.variant->param_count));
+  const char* there = nullptr;
+  const char* here = nullptr;
+  for (std::size_t p = 0; p < std::min(given.size(), params.size()); ++p) {
+    if (given[p].kind == KDL_DYNAMIC_DEVICE_TENSOR) there = params[p].name;
+    if (given[p].kind == KDL_DYNAMIC_TENSOR) here = params[p].name;
+  }
+  *is_on_device = there != nullptr;
+  if (there == nullptr) return nullptr;
+  if (place_.device->works_in_host_memory())
+    return Invalid("'", there, "' is in the memory of a device, but ",
+                   kernel.candidate.kernel->name, " runs on ", place_.device->uri(),
+                   "; pass a copy in the host's memory");
+  if (here == nullptr) return nullptr;
+  return Invalid("'", there, "' is in the memory of ", place_.device->uri(), ", but '", here,
+                 "' is in the host's memory; copy one of them to the other's memory");
+}
+
 Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t core_num,
                          std::span<const kdl_dynamic_arg> given, kdl_event** done,
                          std::int32_t queue) const {
@@ -102,6 +124,8 @@ Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t co
     return Invalid("call of one of ", count, " kernels from kernel ", first,
                    " of a handle that has ", kernels_.size());
   }
+  bool is_on_device = false;
+  KDL_RETURN_IF_ERROR(CheckPlaces(kernels_[static_cast<std::size_t>(first)], given, &is_on_device));
   DynamicCall call;
   std::int32_t chosen = 0;
   KDL_RETURN_IF_ERROR(call.Choose(
@@ -109,9 +133,11 @@ Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t co
       given, &chosen));
   const std::int32_t kernel = first + chosen;
   const DenseArguments arguments = call.arguments(core_num);
-  if (call.is_dense() && done == nullptr) return Call(kernel, arguments);
+  if (call.is_dense() && done == nullptr && queue == 0 && !is_on_device)
+    return Call(kernel, arguments);
   const FloatScope floats;
   CallPlace place = place_;
+  if (is_on_device) place.owner = Wrap(place.device);
   if (queue != 0)
     KDL_RETURN_IF_ERROR(Error(kdl_device_queue(Wrap(place.device), queue, &place.queue)));
   std::unique_ptr<QueuedCall> queued;

@@ -44,6 +44,7 @@ class Calls : public Handle {
                ? kernels_[static_cast<std::size_t>(kernel)].candidate.variant
                : nullptr;
   }
+  Device& device() const { return *place_.device; }
   bool in_child() const { return scheduler_->in_child(); }
 
  private:
@@ -56,6 +57,9 @@ class Calls : public Handle {
     place_.device = &device;
   }
   Error Find(kdl_context* context, const char* name);
+  // Finds out whether the tensors are in the device's own memory. Returns an error if only some are.
+  Error CheckPlaces(const CalledKernel& kernel, std::span<const kdl_dynamic_arg> given,
+                    bool* is_on_device) const;
   // Returns an error if there is no kernel with this number, or if a required list is null.
   Error FindCalled(std::int32_t kernel, const DenseArguments& arguments,
                    const CalledKernel** called) const;

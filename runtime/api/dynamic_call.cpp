@@ -15,7 +15,8 @@ namespace {
 
 // Returns an error if an argument cannot be one for this parameter, whatever the types of tensors are.
 Error CheckKind(const kdl_param_desc& param, const kdl_dynamic_arg& given) {
-  const bool is_tensor = given.kind == KDL_DYNAMIC_TENSOR;
+  const bool is_tensor =
+      given.kind == KDL_DYNAMIC_TENSOR || given.kind == KDL_DYNAMIC_DEVICE_TENSOR;
   if (param.is_tensor == 0) {
     std::uint64_t bits = 0;
     return is_tensor ? ConvertNumber(given, param, &bits) : nullptr;

@@ -354,7 +354,8 @@ constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .read = Read,
                                        .copy = Copy,
                                        .fill = Fill,
-                                       .copy_from = nullptr};
+                                       .copy_from = nullptr,
+                                       .adopt = nullptr};
 
 constexpr kdl_device_ops MakeDeviceOps(const char* kind, decltype(kdl_device_ops::open) open) {
   return {.size = sizeof(kdl_device_ops),
@@ -375,7 +376,9 @@ constexpr kdl_device_ops MakeDeviceOps(const char* kind, decltype(kdl_device_ops
           .discard = nullptr,
           .cores = nullptr,
           .accepts = nullptr,
-          .wait = nullptr};
+          .wait = nullptr,
+          .mark = nullptr,
+          .await = nullptr};
 }
 
 }  // namespace

@@ -163,7 +163,8 @@ Error Buffer::Allocate(Device& device, std::int64_t bytes, const char* name, Ref
 
 Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* name,
                    bool is_constant, Ref<Buffer>* buffer) {
-  if (!device.works_in_host_memory()) {
+  const bool is_host = device.works_in_host_memory();
+  if (!is_host && device.memory_ops().adopt == nullptr) {
     return Fail(KDL_ERROR_UNSUPPORTED, "host memory cannot be a buffer of ", device.uri(),
                 ", which has memory of its own; allocate there and copy");
   }
@@ -171,6 +172,9 @@ Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* n
   if (data == nullptr && bytes > 0) return Invalid("buffer of ", bytes, " bytes at a null pointer");
   auto made = Ref<Buffer>::Take(new Buffer(device, bytes, name));
   made->memory_ = {data, data};
+  if (!is_host && bytes > 0)
+    KDL_RETURN_IF_ERROR(
+        Error(device.memory_ops().adopt(device.state(), data, bytes, &made->memory_)));
   made->is_constant_ = is_constant;
   *buffer = std::move(made);
   return nullptr;

@@ -61,6 +61,10 @@ Error ViewOf(const Tensor& tensor, std::string_view name, kdl_tensor* view) {
     return Invalid("'", name,
                    "' is in the memory of another device; pass a copy in the host's memory");
   }
+  return ViewAnywhere(tensor, name, view);
+}
+
+Error ViewAnywhere(const Tensor& tensor, std::string_view name, kdl_tensor* view) {
   const std::optional<std::uint8_t> element = ElementOf(tensor.type);
   if (!element) return Invalid("'", name, "': kernels do not know the element type of this array");
   if (tensor.rank < 0 || tensor.rank > KDL_MAX_RANK) {

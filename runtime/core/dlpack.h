@@ -10,7 +10,9 @@
 namespace kdl::runtime::dlpack {
 
 constexpr int32_t kCpu = 1;
+constexpr int32_t kCuda = 2;
 constexpr int32_t kCudaHost = 3;
+constexpr int32_t kCudaManaged = 13;
 
 constexpr uint64_t kReadOnly = 1;
 
@@ -70,5 +72,7 @@ Type TypeOf(std::uint8_t element);
 
 // Stores a view of the tensor's memory, which must be in the host's memory. An error begins with the name.
 Error ViewOf(const Tensor& tensor, std::string_view name, kdl_tensor* view);
+// Does so for any memory.
+Error ViewAnywhere(const Tensor& tensor, std::string_view name, kdl_tensor* view);
 
 }  // namespace kdl::runtime::dlpack

@@ -44,7 +44,8 @@ const kdl_memory_ops& HostMemoryOps() {
                                           .read = Read,
                                           .copy = Copy,
                                           .fill = Fill,
-                                          .copy_from = nullptr};
+                                          .copy_from = nullptr,
+                                          .adopt = nullptr};
   return kOps;
 }
 

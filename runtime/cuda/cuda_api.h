@@ -53,6 +53,8 @@ inline constexpr int kWorkgroupBytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHAR
 inline constexpr unsigned kMapped = 2;     // CU_MEMHOSTALLOC_DEVICEMAP
 inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kNoTiming = 2;     // CU_EVENT_DISABLE_TIMING
+inline constexpr int kMemoryType = 2;        // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+inline constexpr int kOrdinal = 9;           // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
 inline constexpr int kErrorLogBytes = 6;
 
@@ -165,6 +167,8 @@ struct LaunchConfig {
 // Functions that only some drivers have. In Api, a function that the driver lacks is null.
 #define KDL_CU_LATE_FUNCTIONS(X)                                                   \
   X(EventElapsedTime, (float*, EventId, EventId))                                  \
+  X(StreamQuery, (StreamId))                                                       \
+  X(PointerGetAttribute, (void*, int, Address))                                    \
   X(MemPoolCreate, (PoolId*, const PoolProperties*))                               \
   X(MemPoolDestroy, (PoolId))                                                      \
   X(MemPoolSetAttribute, (PoolId, int, void*))                                     \

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_foreign.h"
 #include "workgroup/region_runs.h"
 
 namespace kdl::runtime {
@@ -128,7 +129,8 @@ const kdl_memory_ops& CudaMemoryOps() {
                                           .read = Read,
                                           .copy = Copy,
                                           .fill = Fill,
-                                          .copy_from = CopyFrom};
+                                          .copy_from = CopyFrom,
+                                          .adopt = AdoptCudaMemory};
   return kOps;
 }
 

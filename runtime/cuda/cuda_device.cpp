@@ -7,6 +7,7 @@
 #include "cuda/cuda_context.h"
 #include "cuda/cuda_copies.h"
 #include "cuda/cuda_facts.h"
+#include "cuda/cuda_foreign.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_launch.h"
 #include "cuda/cuda_queue.h"
@@ -90,7 +91,9 @@ const kdl_device_ops& CudaDeviceOps() {
                                       .discard = nullptr,
                                       .cores = CudaCoresOf,
                                       .accepts = CudaAccepts,
-                                      .wait = WaitCuda};
+                                      .wait = WaitCuda,
+                                      .mark = MarkCudaStream,
+                                      .await = AwaitCudaMark};
   return kOps;
 }
 

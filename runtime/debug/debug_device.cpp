@@ -271,7 +271,8 @@ constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .read = Read,
                                        .copy = Copy,
                                        .fill = Fill,
-                                       .copy_from = nullptr};
+                                       .copy_from = nullptr,
+                                       .adopt = nullptr};
 
 }  // namespace
 
@@ -294,7 +295,9 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .discard = nullptr,
                                           .cores = nullptr,
                                           .accepts = nullptr,
-                                          .wait = nullptr};
+                                          .wait = nullptr,
+                                          .mark = nullptr,
+                                          .await = nullptr};
   return kOps;
 }
 

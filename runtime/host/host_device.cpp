@@ -245,7 +245,9 @@ const kdl_device_ops& HostDeviceOps() {
                                           .discard = Discard,
                                           .cores = nullptr,
                                           .accepts = nullptr,
-                                          .wait = nullptr};
+                                          .wait = nullptr,
+                                          .mark = nullptr,
+                                          .await = nullptr};
   return kOps;
 }
 

@@ -125,7 +125,8 @@ const kdl_memory_ops& OpenclMemoryOps() {
                                           .read = Read,
                                           .copy = Copy,
                                           .fill = Fill,
-                                          .copy_from = nullptr};
+                                          .copy_from = nullptr,
+                                          .adopt = nullptr};
   return kOps;
 }
 

@@ -128,7 +128,9 @@ const kdl_device_ops& OpenclDeviceOps() {
                                       .discard = nullptr,
                                       .cores = nullptr,
                                       .accepts = nullptr,
-                                      .wait = nullptr};
+                                      .wait = nullptr,
+                                      .mark = nullptr,
+                                      .await = nullptr};
   return kOps;
 }
 

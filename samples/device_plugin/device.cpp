@@ -174,7 +174,8 @@ constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .read = Read,
                                        .copy = Copy,
                                        .fill = Fill,
-                                       .copy_from = nullptr};
+                                       .copy_from = nullptr,
+                                       .adopt = nullptr};
 
 constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .version = KDL_PLUGIN_VERSION,
@@ -194,7 +195,9 @@ constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .discard = nullptr,
                                  .cores = nullptr,
                                  .accepts = nullptr,
-                                 .wait = nullptr};
+                                 .wait = nullptr,
+                                 .mark = nullptr,
+                                 .await = nullptr};
 
 }  // namespace
 

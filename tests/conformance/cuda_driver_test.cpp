@@ -223,6 +223,130 @@ TEST_CASE("CUDA: nothing that follows a trap has run") {
   }
 }
 
+namespace {
+
+// The parts of the driver that the application uses itself.
+extern "C" {
+int cuCtxPushCurrent_v2(void* context);
+int cuCtxPopCurrent_v2(void** context);
+int cuDevicePrimaryCtxRetain(void** context, int device);
+int cuDevicePrimaryCtxRelease_v2(int device);
+int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes);
+int cuMemFree_v2(std::uint64_t address);
+int cuMemsetD32Async(std::uint64_t address, unsigned value, std::size_t count, void* stream);
+int cuStreamCreate(void** stream, unsigned flags);
+int cuStreamDestroy_v2(void* stream);
+int cuStreamSynchronize(void* stream);
+}
+
+// Memory of 8 integers of 64 bits and a stream, as another library in the process creates them.
+class Foreign {
+ public:
+  explicit Foreign(int device) : device_(device) {
+    void* context = nullptr;
+    REQUIRE(cuDevicePrimaryCtxRetain(&context, device) == 0);
+    cuCtxPushCurrent_v2(context);
+    REQUIRE(cuMemAlloc_v2(&address_, 8 * sizeof(std::int64_t)) == 0);
+    REQUIRE(cuStreamCreate(&stream_, 1) == 0);
+    SetLater(0);
+    cuStreamSynchronize(stream_);
+  }
+  ~Foreign() {
+    cuStreamSynchronize(stream_);
+    cuStreamDestroy_v2(stream_);
+    cuMemFree_v2(address_);
+    void* context = nullptr;
+    cuCtxPopCurrent_v2(&context);
+    cuDevicePrimaryCtxRelease_v2(device_);
+  }
+  Foreign(const Foreign&) = delete;
+  Foreign& operator=(const Foreign&) = delete;
+
+  std::int64_t* data() const { return reinterpret_cast<std::int64_t*>(address_); }
+  void* stream() const { return stream_; }
+  void Synchronize() const { cuStreamSynchronize(stream_); }
+  // Sets all words of 32 bits when somebody waits for the stream.
+  void SetLater(unsigned value) const { cuMemsetD32Async(address_, value, 16, stream_); }
+
+ private:
+  int device_;
+  std::uint64_t address_ = 0;
+  void* stream_ = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("CUDA: kernels use memory and follow streams of other libraries") {
+  {
+    const Foreign foreign(0);
+    const Marked marked;
+    const Tensor y = marked.bench.context.Wrap(marked.bench.device, foreign.data(), {8}, "y");
+    const auto values = [&] { return Bench::Download<std::int64_t>(y); };
+    constexpr std::int64_t kOnes = (std::int64_t{1} << 32) + 1;
+    for (const bool has_parts : {false, true}) {
+      CAPTURE(has_parts);
+      foreign.SetLater(1);
+      marked.bench.queue.FollowStream(foreign.stream());
+      if (has_parts) {
+        const Tensor x = marked.bench.Upload(std::vector<std::int64_t>(8));
+        marked.bench.queue.Launch("exchange", 3, {x, y}).Wait();
+        foreign.Synchronize();
+        CHECK(values() != std::vector<std::int64_t>(8, kOnes));
+      } else {
+        marked.bench.queue.Launch("mark", 8, {y}).Wait();
+        CHECK(values() == std::vector<std::int64_t>(8, kOnes + 8));
+      }
+    }
+    fake_cuda_calls();
+    marked.bench.queue.FollowStream(foreign.stream());
+    CHECK(std::string(fake_cuda_calls()).find("Event") == std::string::npos);  // it is empty
+    marked.bench.queue.Fill(y, std::int64_t{5}).Wait();
+    CHECK(values() == std::vector<std::int64_t>(8, 5));
+  }
+  CHECK(fake_cuda_live() == 0);
+}
+
+TEST_CASE("CUDA: memory that is not the device's, and streams of other devices, are refused") {
+  const Foreign foreign(1);
+  const Marked marked;
+  std::vector<std::int64_t> here(8);
+  std::string message;
+  const auto wrap = [&](std::int64_t* data) {
+    return CodeOf([&] { marked.bench.context.Wrap(marked.bench.device, data, {8}, "y"); },
+                  &message);
+  };
+  CHECK(wrap(here.data()) == KDL_ERROR_UNSUPPORTED);
+  CHECK(message.find("is not in the memory of a GPU; copy the data to cuda[0]") !=
+        std::string::npos);
+  CHECK(wrap(foreign.data()) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message.find("is in the memory of cuda[1]; copy the data to cuda[0]") != std::string::npos);
+  CHECK(CodeOf([&] { marked.bench.host.queue().FollowStream(foreign.stream()); }, &message) ==
+        KDL_ERROR_UNSUPPORTED);
+  CHECK(message.find("host has no streams for which it could wait") != std::string::npos);
+}
+
+TEST_CASE("CUDA: a failure to follow a stream is an error, and nothing leaks") {
+  {
+    const Foreign foreign(0);
+    const Marked marked;
+    constexpr int kUnknown = 999;
+    for (const char* function : {"cuEventCreate", "cuEventRecord"}) {
+      foreign.SetLater(1);
+      fake_cuda_fail(function, kUnknown);
+      std::string message;
+      CHECK(CodeOf([&] { marked.bench.queue.FollowStream(foreign.stream()); }, &message) ==
+            KDL_ERROR_DEVICE);
+      CHECK(message.find("noting what a stream contains failed") != std::string::npos);
+    }
+    foreign.SetLater(1);
+    fake_cuda_fail("cuEventSynchronize", kUnknown);
+    marked.bench.queue.FollowStream(foreign.stream());
+    CHECK(CodeOf([&] { marked.bench.queue.Wait(); }) == KDL_ERROR_DEVICE);
+    marked.bench.queue.Launch("mark", 8, {marked.y}).Wait();
+  }
+  CHECK(fake_cuda_live() == 0);
+}
+
 TEST_CASE("CUDA: launches reuse memory that earlier launches returned") {
   constexpr int kOutOfMemory = 2;
   for (const bool has_pools : {true, false}) {

@@ -278,6 +278,23 @@ Status cuMemFreeAsync(Address address, Stream* stream) {
   return kSuccess;
 }
 
+Status cuPointerGetAttribute(void* value, int what, Address address) {
+  Called(__func__);
+  FAIL_IF_TOLD();
+  constexpr int kType = 2;
+  constexpr int kOrdinal = 9;
+  constexpr int kDeviceMemory = 2;
+  const std::lock_guard lock(mutex);
+  auto after = blocks.upper_bound(address);
+  if (after == blocks.begin()) return kInvalidValue;
+  const auto& [start, block] = *std::prev(after);
+  if (address >= start + block.size) return kInvalidValue;
+  const int found = what == kType ? kDeviceMemory : static_cast<int>(block.context - contexts);
+  if (what != kType && what != kOrdinal) return kInvalidValue;
+  *static_cast<int*>(value) = found;
+  return kSuccess;
+}
+
 Status cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   Called(__func__);
   FAIL_IF_TOLD();
@@ -408,8 +425,17 @@ Status cuStreamDestroy_v2(Stream* stream) {
   delete stream;
   return kSuccess;
 }
+Status cuStreamQuery(Stream* stream) {
+  Called(__func__);
+  FAIL_IF_TOLD();
+  stream = Resolved(stream);
+  Check(stream);
+  const std::lock_guard lock(mutex);
+  return stream->waiting.empty() ? kSuccess : kNotReady;
+}
 Status cuStreamSynchronize(Stream* stream) {
   Called(__func__);
+  stream = Resolved(stream);
   Check(stream);
   std::size_t all = 0;
   {
@@ -441,6 +467,7 @@ Status cuEventDestroy_v2(Event* event) {
 Status cuEventRecord(Event* event, Stream* stream) {
   Called(__func__);
   FAIL_IF_TOLD();
+  stream = Resolved(stream);
   Check(stream);
   const std::lock_guard lock(mutex);
   if (!events.contains(event) || event->context != stream->context)

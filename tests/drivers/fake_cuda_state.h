@@ -28,6 +28,7 @@ constexpr Status kOutOfMemory = 2;
 constexpr Status kInvalidPtx = 218;
 constexpr Status kNoBinaryForGpu = 209;
 constexpr Status kNotFound = 500;
+constexpr Status kNotReady = 600;
 constexpr int kDevices = 2;
 constexpr int kMostWorkgroup = 227 << 10;
 constexpr int kWorkgroupOfText = 48 << 10;
@@ -182,8 +183,17 @@ inline char* LockedHost(Address address, std::size_t bytes) {
   return Host(address, bytes);
 }
 
+// The default streams of the process, one for each context. CUDA's numbers for them are 0 and 1, and here also 2, that of the
+// thread's default stream.
+inline Stream default_streams[kDevices] = {Stream(&contexts[0]), Stream(&contexts[1])};
+inline Stream* Resolved(Stream* stream) {
+  if (reinterpret_cast<std::uintptr_t>(stream) > 2) return stream;
+  return &default_streams[&Current() - contexts];
+}
+
 inline void Check(Stream* stream) {
   const std::lock_guard lock(mutex);
+  if (stream >= std::begin(default_streams) && stream < std::end(default_streams)) return;
   if (!streams.contains(stream)) Misused("a stream that is none");
   if (stream->context != &Current()) Misused("a stream of another context");
 }
@@ -191,6 +201,7 @@ inline void Check(Stream* stream) {
 // Enqueues work on the `bytes` bytes that start at the address. Checks the range now; the work runs later.
 inline Status Later(Stream* stream, Address address, std::size_t bytes,
                     std::function<void(char*)> work) {
+  stream = Resolved(stream);
   Check(stream);
   const std::lock_guard lock(mutex);
   Host(address, bytes);

@@ -303,7 +303,9 @@ const InterpreterKind* MakeKind(std::string_view name,
               .discard = nullptr,
               .cores = nullptr,
               .accepts = nullptr,
-              .wait = nullptr};
+              .wait = nullptr,
+              .mark = nullptr,
+              .await = nullptr};
   return &made;
 }
 
