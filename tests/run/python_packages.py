@@ -111,6 +111,21 @@ whole = torch.zeros(4, 6, dtype=torch.float64)
 part = whole[1:3, 2:5]
 numbers_of.scale(3.0, torch.ones(2, 3, dtype=torch.float64), part)
 assert whole.sum() == 18 and (part == 3).all()
+
+# Tensors that are not simply memory.
+y = torch.zeros(2, 3, dtype=torch.float64)
+negated = torch._neg_view(torch.ones(2, 3, dtype=torch.float64))
+numbers_of.scale(3.0, negated.resolve_neg(), y)
+assert (y == -3).all()
+for wrong, says in ((negated, "pass x.resolve_neg()"), (torch.ones(2, 3, dtype=torch.float64, requires_grad=True), "require gradient"), (torch.ones(2, 3).to_sparse(), "layout"),
+                    (torch.ones(3, 2, dtype=torch.float64).t(), "pass a row-major copy: x.copy() of NumPy, x.contiguous() of PyTorch")):
+    try:
+        numbers_of.scale(3.0, wrong, y)
+    except Exception as error:
+        assert says in str(error), error
+    else:
+        raise AssertionError(says)
+assert (y == -3).all()
 '''
 
 

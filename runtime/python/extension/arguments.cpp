@@ -1,5 +1,6 @@
 #include "extension/arguments.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -62,7 +63,8 @@ bool OpenNumber(PyObject* object, const char* name, std::string_view type, kdl_d
 
 }  // namespace
 
-bool Arguments::Open(PyObject* const* objects, const kdl_variant& variant) {
+bool Arguments::Open(PyObject* const* objects, const kdl_variant& variant,
+                     const ArrayPlace* place) {
   auto count = static_cast<size_t>(variant.param_count);
   tensors_ = std::make_unique<TensorArgument[]>(count);
   given_.resize(count);
@@ -73,8 +75,13 @@ bool Arguments::Open(PyObject* const* objects, const kdl_variant& variant) {
         return false;
       continue;
     }
-    if (!tensors_[p].Open(objects[p], param.name)) return false;
-    given_[p] = {KDL_DYNAMIC_TENSOR, tensors_[p].is_read_only() ? 1 : 0, {&tensors_[p].view()}};
+    TensorArgument& tensor = tensors_[p];
+    if (!tensor.Open(objects[p], param.name, place)) return false;
+    given_[p] = {tensor.is_on_device() ? KDL_DYNAMIC_DEVICE_TENSOR : KDL_DYNAMIC_TENSOR,
+                 tensor.is_read_only() ? 1 : 0,
+                 {&tensor.view()}};
+    if (tensor.stream() != 0 && std::ranges::find(streams_, tensor.stream()) == streams_.end())
+      streams_.push_back(tensor.stream());
   }
   return true;
 }

@@ -1,13 +1,16 @@
 #include "extension/kernel.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "api/dynamic_call.h"
 #include "core/element.h"
 #include "extension/arguments.h"
+#include "extension/call_stream.h"
 #include "extension/context.h"
 #include "extension/divert.h"
 #include "extension/library.h"
@@ -72,29 +75,56 @@ bool Complete(PyObject* self, PyObject* args, PyObject* keywords, Given* given) 
   return false;
 }
 
-bool OpenArguments(PyObject* self, const Given& given, Arguments* arguments) {
+bool OpenArguments(PyObject* self, const Given& given, const CallStream& stream,
+                   Arguments* arguments) {
   const Kernel& kernel = *AsKernel(self);
-  return kernel.library->Open() && arguments->Open(given.all.data(), AnyVariant(kernel));
+  if (!kernel.library->Open()) return false;
+  ArrayPlace place = kernel.library->place();
+  if (stream.is_given()) place.stream = stream.handle();
+  return arguments->Open(given.all.data(), AnyVariant(kernel), &place);
+}
+
+/// Makes the operations that are enqueued later follow the streams of the arguments, and that of the caller.
+kdl_error* FollowStreams(PyObject* self, const CallStream& stream, const Arguments& arguments,
+                         int32_t number) {
+  if (arguments.streams().empty() && !stream.is_given()) return nullptr;
+  kdl_queue* queue = nullptr;
+  kdl_device* device = kdl_kernels_device(AsKernel(self)->library->kernels());
+  kdl_error* error = kdl_device_queue(device, number, &queue);
+  const auto follow = [&](long long handle) {
+    if (error == nullptr)
+      error = kdl_queue_after_stream(queue, reinterpret_cast<void*>(static_cast<intptr_t>(handle)));
+  };
+  for (long long one : arguments.streams()) follow(one);
+  if (stream.is_given() &&
+      std::ranges::find(arguments.streams(), stream.handle()) == arguments.streams().end())
+    follow(stream.handle());
+  return error;
 }
 
 /// Calls one of the kernel's functions, and waits for the end of the call.
-kdl_error* CallFunction(PyObject* self, const Arguments& arguments, int64_t core_num) {
+kdl_error* CallFunction(PyObject* self, const CallStream& stream, const Arguments& arguments,
+                        int64_t core_num) {
   const Kernel& kernel = *AsKernel(self);
+  constexpr int32_t kQueueOfCalls = 0;
+  if (kdl_error* error = FollowStreams(self, stream, arguments, kQueueOfCalls)) return error;
   return kdl_kernels_call_dynamic(kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
                                   static_cast<int32_t>(kernel.end - kernel.begin), core_num,
                                   arguments.given(), arguments.count(), nullptr);
 }
 
 PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_num) {
+  CallStream stream;
+  if (!stream.Take(AnyVariant(*AsKernel(self)), &keywords)) return nullptr;
   PyObject* diverted = nullptr;
   if (CallDiverted(self, core_num, args, keywords, &diverted)) return diverted;
   Given given;
   Arguments arguments;
-  if (!Complete(self, args, keywords, &given) || !OpenArguments(self, given, &arguments))
+  if (!Complete(self, args, keywords, &given) || !OpenArguments(self, given, stream, &arguments))
     return nullptr;
   kdl_error* error = nullptr;
   Py_BEGIN_ALLOW_THREADS;
-  error = CallFunction(self, arguments, core_num);
+  error = CallFunction(self, stream, arguments, core_num);
   Py_END_ALLOW_THREADS;
   return Succeeded(error) ? given.result.release() : nullptr;
 }
@@ -136,7 +166,7 @@ PyObject* CheckCall(PyObject* self, PyObject* args) {
   std::vector<PyObject*> objects;
   for (Py_ssize_t i = 0; i < PyTuple_Size(all); ++i) objects.push_back(PyTuple_GetItem(all, i));
   Arguments arguments;
-  if (!arguments.Open(objects.data(), AnyVariant(kernel))) return nullptr;
+  if (!arguments.Open(objects.data(), AnyVariant(kernel), nullptr)) return nullptr;
   const std::vector<Function>& functions = kernel.library->functions();
   const kdl_kernel named = {functions[kernel.begin].name.c_str(), nullptr, 0, 0};
   std::vector<runtime::CalledKernel> choices;
@@ -165,8 +195,11 @@ std::vector<PyObject*> all_pending;
 
 PyObject* Enqueue(PyObject* self, PyObject* args, PyObject* keywords, int32_t queue) {
   auto call = std::make_unique<QueuedCall>();
-  if (!Complete(self, args, keywords, &call->given) ||
-      !OpenArguments(self, call->given, &call->arguments))
+  CallStream stream;
+  if (!stream.Take(AnyVariant(*AsKernel(self)), &keywords) ||
+      !Complete(self, args, keywords, &call->given) ||
+      !OpenArguments(self, call->given, stream, &call->arguments) ||
+      !Succeeded(FollowStreams(self, stream, call->arguments, queue)))
     return nullptr;
   const Kernel& kernel = *AsKernel(self);
   kdl_error* error = runtime::EnqueueDynamic(
@@ -363,7 +396,7 @@ PyObject* ElementOf(PyObject* /*module*/, PyObject* args) {
   if (PyArg_ParseTuple(args, "Os", &object, &name) == 0) return nullptr;
   if (!TensorArgument::IsArray(object)) return PyUnicode_FromString("");
   TensorArgument tensor;
-  if (!tensor.Open(object, name)) return nullptr;
+  if (!tensor.Open(object, name, nullptr)) return nullptr;
   return PyUnicode_FromString(runtime::ElementName(tensor.view().element).data());
 }
 
@@ -371,7 +404,7 @@ PyObject* ElementOf(PyObject* /*module*/, PyObject* args) {
 PyObject* ShapeOf(PyObject* /*module*/, PyObject* object) {
   TensorArgument tensor;
   bool is_array = TensorArgument::IsArray(object);
-  if (is_array && !tensor.Open(object, "argument")) return nullptr;
+  if (is_array && !tensor.Open(object, "argument", nullptr)) return nullptr;
   Ref sizes(PyTuple_New(tensor.view().rank));
   for (int32_t d = 0; d < tensor.view().rank && sizes; ++d) {
     PyObject* size = PyLong_FromLongLong(tensor.view().size[d]);

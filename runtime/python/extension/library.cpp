@@ -109,6 +109,10 @@ bool Library::Open() {
                                   static_cast<int32_t>(names.size()), &kernels)))
     return false;
   kernels_ = kernels;
+  const kdl_device* device = kdl_kernels_device(kernels);
+  place_.is_cuda = std::string_view(kdl_device_kind(device)) == "cuda";
+  place_.ordinal = static_cast<int>(kdl_device_ordinal(device));
+  place_.uri = kdl_device_uri(device);
   generation_ = Generation();
   return true;
 }

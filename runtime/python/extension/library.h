@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "extension/python.h"
+#include "extension/tensor_argument.h"
 #include "kdl/kernel_abi.h"
 #include "kdl/runtime.h"
 
@@ -32,6 +33,8 @@ class Library {
   /// exception and returns false.
   bool Open();
   const kdl_kernels* kernels() const { return kernels_; }
+  /// Where its kernels run. Only after Open.
+  const ArrayPlace& place() const { return place_; }
 
  private:
   void AddFunctions(const kdl_image& image);
@@ -41,6 +44,7 @@ class Library {
   std::vector<Function> functions_;
   long generation_ = -1;
   kdl_kernels* kernels_ = nullptr;
+  ArrayPlace place_;
 };
 
 }  // namespace kdl::python

@@ -2,10 +2,12 @@
 
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/dlpack.h"
 #include "core/element.h"
+#include "core/text.h"
 #include "extension/context.h"
 #include "extension/numpy_array.h"
 
@@ -30,6 +32,19 @@ std::optional<uint8_t> ElementOfFormat(const char* format, Py_ssize_t bytes) {
   if (std::string_view("BHILQN").find(code[0]) != std::string_view::npos)
     return runtime::IntegerElement(false, bytes * 8);
   return std::nullopt;
+}
+
+/// Returns the element type for NumPy's description of a type, such as "<f4".
+std::optional<uint8_t> ElementOfTypestr(std::string_view text) {
+  if (text.size() != 3 || text[0] == '>' || text[2] < '1' || text[2] > '8') return std::nullopt;
+  const int64_t bytes = text[2] - '0';
+  if (text[1] == 'b') return bytes == 1 ? std::optional<uint8_t>(KDL_BOOL) : std::nullopt;
+  if (text[1] == 'i' || text[1] == 'u') return runtime::IntegerElement(text[1] == 'i', bytes * 8);
+  if (text[1] != 'f') return std::nullopt;
+  return bytes == 2   ? std::optional<uint8_t>(KDL_F16)
+         : bytes == 4 ? std::optional<uint8_t>(KDL_F32)
+         : bytes == 8 ? std::optional<uint8_t>(KDL_F64)
+                      : std::nullopt;
 }
 
 /// An element type that the buffer protocol does not know. NumPy gets these types from the package ml_dtypes.
@@ -57,6 +72,54 @@ Ref AsIntegers(PyObject* array, uint8_t* element) {
   return Ref();
 }
 
+constexpr const char* kCudaArray = "__cuda_array_interface__";
+
+/// Calls `__dlpack__` of the array. Old producers know fewer arguments, and only those on devices know `stream`.
+PyObject* CallDlpack(PyObject* array, bool has_stream, long long stream) {
+  Ref method(PyObject_GetAttrString(array, "__dlpack__"));
+  Ref none(PyTuple_New(0));
+  Ref newest(Py_BuildValue("{s:(ii)}", "max_version", 1, 0));
+  Ref number(PyLong_FromLongLong(stream));
+  Ref older(PyDict_New());
+  if (!method || !none || !newest || !number || !older) return nullptr;
+  for (const Ref* keywords : {&newest, &older}) {
+    if (has_stream && PyDict_SetItemString(keywords->get(), "stream", number.get()) != 0)
+      return nullptr;
+  }
+  PyObject* capsule = PyObject_Call(method.get(), none.get(), newest.get());
+  if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return capsule;
+  PyErr_Clear();
+  return PyObject_Call(method.get(), none.get(), older.get());
+}
+
+/// Stores the device of an array with `__dlpack__`, unless the array does not tell. On failure, sets a Python exception and returns false.
+bool DeviceOf(PyObject* array, dlpack::Device* device) {
+  if (PyObject_HasAttrString(array, "__dlpack_device__") == 0) return true;
+  Ref told(PyObject_CallMethod(array, "__dlpack_device__", nullptr));
+  Ref pair(told ? PySequence_Tuple(told.get()) : nullptr);
+  Ref kind(pair ? PyNumber_Index(PyTuple_GetItem(pair.get(), 0)) : nullptr);
+  Ref number(kind ? PyNumber_Index(PyTuple_GetItem(pair.get(), 1)) : nullptr);
+  if (!number) return false;
+  device->kind = static_cast<int32_t>(PyLong_AsLong(kind.get()));
+  device->number = static_cast<int32_t>(PyLong_AsLong(number.get()));
+  return PyErr_Occurred() == nullptr;
+}
+
+/// Raises ArgumentError for an array in the memory of a GPU that kernels at the place cannot use.
+bool RefuseGpu(const char* name, int ordinal, const ArrayPlace& place) {
+  std::string message =
+      place.is_cuda ? runtime::Concat("'", name, "' is in the memory of cuda:", ordinal,
+                                      ", but the kernel runs on ", place.uri,
+                                      "; compile it with device='cuda[", ordinal, "]', or copy '",
+                                      name, "' to cuda:", place.ordinal)
+                    : runtime::Concat(
+                          "'", name, "' is in the memory of cuda:", ordinal,
+                          ", but the kernel runs on ", place.uri, "; compile it with device='cuda",
+                          ordinal == 0 ? "" : "[", ordinal == 0 ? "" : std::to_string(ordinal),
+                          ordinal == 0 ? "" : "]", "', or pass a copy in the host's memory");
+  return Succeeded(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message.c_str()));
+}
+
 }  // namespace
 
 TensorArgument::~TensorArgument() {
@@ -65,13 +128,16 @@ TensorArgument::~TensorArgument() {
 }
 
 bool TensorArgument::IsArray(PyObject* object) {
-  return PyObject_CheckBuffer(object) != 0 || PyObject_HasAttrString(object, "__dlpack__") != 0;
+  return PyObject_CheckBuffer(object) != 0 || PyObject_HasAttrString(object, "__dlpack__") != 0 ||
+         PyObject_HasAttrString(object, kCudaArray) != 0;
 }
 
-bool TensorArgument::Open(PyObject* array, const char* name) {
+bool TensorArgument::Open(PyObject* array, const char* name, const ArrayPlace* place) {
   if (OpenNumpy(array)) return true;
+  if (const ExchangeApi* api = FindExchange(array)) return OpenExchange(array, *api, name, place);
   if (PyObject_CheckBuffer(array) != 0) return OpenBuffer(array, name);
-  if (PyObject_HasAttrString(array, "__dlpack__") != 0) return OpenDlpack(array, name);
+  if (PyObject_HasAttrString(array, "__dlpack__") != 0) return OpenDlpack(array, name, place);
+  if (PyObject_HasAttrString(array, kCudaArray) != 0) return OpenCudaArray(array, name, place);
   Ref type(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(array)), "__name__"));
   PyErr_Format(PyExc_TypeError, "'%s' must be an array, such as one of NumPy or PyTorch, not %U",
                name, type.get());
@@ -119,8 +185,14 @@ bool TensorArgument::OpenBuffer(PyObject* array, const char* name) {
     element = ElementOfFormat(buffer_.format, buffer_.itemsize);
   }
   if (!element) {
-    PyErr_Format(PyExc_TypeError, "'%s': kernels do not know elements of format '%s'", name,
-                 buffer_.format);
+    const std::string_view format = buffer_.format == nullptr ? "" : buffer_.format;
+    const bool is_swapped = format.starts_with('>') || format.starts_with('!');
+    PyErr_Format(PyExc_TypeError,
+                 is_swapped
+                     ? "'%s': the bytes of elements of format '%s' are in the order of other "
+                       "processors; pass a copy: %s.astype(%s.dtype.newbyteorder('='))"
+                     : "'%s': kernels do not know elements of format '%s'",
+                 name, buffer_.format, name, name);
     return false;
   }
   view_.data = buffer_.buf;
@@ -155,17 +227,51 @@ void TensorArgument::SetRowMajor() {
   }
 }
 
-bool TensorArgument::OpenDlpack(PyObject* array, const char* name) {
-  Ref method(PyObject_GetAttrString(array, "__dlpack__"));
-  Ref none(PyTuple_New(0));
-  Ref newest(Py_BuildValue("{s:(ii)}", "max_version", 1, 0));
-  if (!method || !none || !newest) return false;
-  owner_ = PyObject_Call(method.get(), none.get(), newest.get());
-  if (owner_ == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
-    PyErr_Clear();
-    owner_ = PyObject_Call(method.get(), none.get(), nullptr);
+bool TensorArgument::SetPlace(const dlpack::Device& device, const char* name,
+                              const ArrayPlace* place) {
+  is_on_device_ = device.kind == dlpack::kCuda || device.kind == dlpack::kCudaManaged;
+  if (!is_on_device_ || place == nullptr) return true;
+  return (place->is_cuda && place->ordinal == device.number) ||
+         RefuseGpu(name, device.number, *place);
+}
+
+bool TensorArgument::OpenExchange(PyObject* array, const ExchangeApi& api, const char* name,
+                                  const ArrayPlace* place) {
+  if (IsNegated(array)) {
+    PyErr_Format(PyExc_ValueError, "'%s' has the other sign than its memory; pass %s.resolve_neg()",
+                 name, name);
+    return false;
   }
+  dlpack::Tensor tensor = {};
+  if (api.tensor_from_object(array, &tensor) != 0) {
+    PyErr_Clear();  // the message of `__dlpack__` is for users
+    return OpenDlpack(array, name, place);
+  }
+  if (!SetPlace(tensor.device, name, place)) return false;
+  void* stream = nullptr;
+  if (is_on_device_ && place != nullptr && api.current_stream != nullptr) {
+    if (api.current_stream(tensor.device.kind, tensor.device.number, &stream) != 0) return false;
+    stream_ = stream == nullptr ? kDefaultStream
+                                : static_cast<long long>(reinterpret_cast<intptr_t>(stream));
+  }
+  Py_INCREF(array);
+  owner_ = array;
+  return TakeView(tensor, name);
+}
+
+bool TensorArgument::TakeView(const dlpack::Tensor& tensor, const char* name) {
+  runtime::Error error = is_on_device_ ? dlpack::ViewAnywhere(tensor, name, &view_)
+                                       : dlpack::ViewOf(tensor, name, &view_);
+  return Succeeded(error.release());
+}
+
+bool TensorArgument::OpenDlpack(PyObject* array, const char* name, const ArrayPlace* place) {
+  dlpack::Device device = {};
+  if (!DeviceOf(array, &device) || !SetPlace(device, name, place)) return false;
+  constexpr long long kNoOrder = -1;
+  owner_ = CallDlpack(array, is_on_device_, place == nullptr ? kNoOrder : place->stream);
   if (owner_ == nullptr) return false;
+  if (is_on_device_ && place != nullptr) stream_ = place->stream;
   const dlpack::Tensor* tensor = nullptr;
   if (PyCapsule_IsValid(owner_, "dltensor_versioned") != 0) {
     auto* managed =
@@ -179,7 +285,61 @@ bool TensorArgument::OpenDlpack(PyObject* array, const char* name) {
     PyErr_Format(PyExc_TypeError, "'%s': this version of DLPack is not supported", name);
     return false;
   }
-  return Succeeded(dlpack::ViewOf(*tensor, name, &view_).release());
+  return TakeView(*tensor, name);
+}
+
+/// Opens an array with `__cuda_array_interface__`, version 3 or older.
+bool TensorArgument::OpenCudaArray(PyObject* array, const char* name, const ArrayPlace* place) {
+  if (place != nullptr && !place->is_cuda) return RefuseGpu(name, 0, *place);
+  Ref fields(PyObject_GetAttrString(array, kCudaArray));
+  if (!fields) return false;
+  PyObject* data = PyDict_GetItemString(fields.get(), "data");  // borrowed, as all fields
+  PyObject* shape = PyDict_GetItemString(fields.get(), "shape");
+  PyObject* type = PyDict_GetItemString(fields.get(), "typestr");
+  PyObject* strides = PyDict_GetItemString(fields.get(), "strides");
+  PyObject* stream = PyDict_GetItemString(fields.get(), "stream");
+  PyObject* address = nullptr;
+  int is_read_only = 0;
+  if (data == nullptr || shape == nullptr || type == nullptr ||
+      PyArg_ParseTuple(data, "Op", &address, &is_read_only) == 0) {
+    PyErr_Format(PyExc_TypeError, "'%s': __cuda_array_interface__ lacks data, shape or typestr",
+                 name);
+    return false;
+  }
+  const char* text = PyUnicode_AsUTF8AndSize(type, nullptr);
+  if (text == nullptr) return false;
+  const std::optional<uint8_t> element = ElementOfTypestr(text);
+  if (!element) {
+    PyErr_Format(PyExc_TypeError, "'%s': kernels do not know elements of type '%s'", name, text);
+    return false;
+  }
+  is_on_device_ = true;
+  is_read_only_ = is_read_only != 0;
+  view_.data = PyLong_AsVoidPtr(address);
+  view_.element = *element;
+  view_.element_bits = runtime::FactsOfElement(*element)->bits;
+  if (PyErr_Occurred() != nullptr || !SetShape(static_cast<int32_t>(PyTuple_Size(shape)), name))
+    return false;
+  int64_t row_major = 1;
+  for (int32_t d = view_.rank - 1; d >= 0; --d) {
+    view_.size[d] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
+    view_.stride[d] = row_major;
+    row_major *= view_.size[d];
+    if (strides == nullptr || strides == Py_None) continue;
+    const long long bytes = PyLong_AsLongLong(PyTuple_GetItem(strides, d));
+    view_.stride[d] = bytes / (view_.element_bits / 8);
+    if (bytes % (view_.element_bits / 8) == 0 || view_.size[d] <= 1) continue;
+    PyErr_Format(PyExc_ValueError,
+                 "'%s': the stride of axis %d is %lld bytes, which is no multiple of the element "
+                 "size; pass a copy",
+                 name, d, bytes);
+    return false;
+  }
+  if (stream != nullptr && stream != Py_None) stream_ = PyLong_AsLongLong(stream);
+  if (PyErr_Occurred() != nullptr) return false;
+  Py_INCREF(array);
+  owner_ = array;
+  return true;
 }
 
 bool TensorArgument::SetShape(int32_t rank, const char* name) {

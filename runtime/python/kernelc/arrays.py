@@ -24,10 +24,14 @@ NARROW = ("bf16", "f8e4m3", "f8e5m2")
 
 
 def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
-    """Returns a new array, of PyTorch if one of the arrays in `like` is a tensor of PyTorch, else of NumPy."""
+    """Returns a new array: of PyTorch, in the same memory, if one of the arrays in `like` is a tensor of PyTorch; of the library of an array in
+    the memory of a GPU if there is one; else of NumPy."""
     torch = sys.modules.get("torch")
-    if torch is not None and any(isinstance(array, torch.Tensor) for array in like):
-        return torch.empty(tuple(shape), dtype=getattr(torch, NAMES[element]))
+    tensors = [] if torch is None else [array for array in like if isinstance(array, torch.Tensor)]
+    if torch is not None and tensors:
+        return torch.empty(tuple(shape), dtype=getattr(torch, NAMES[element]), device=tensors[0].device)
+    for array in filter(is_on_gpu, like):
+        return _empty_there(shape, element, array)
     import numpy
     if element in NARROW:
         try:
@@ -37,6 +41,22 @@ def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
                                 "ml_dtypes: install it, or pass the output") from error
         return numpy.empty(shape, getattr(ml_dtypes, NAMES[element]))
     return numpy.empty(shape, NAMES[element])
+
+
+def is_on_gpu(array: Any) -> bool:
+    """Whether an array is in the memory of a GPU of CUDA."""
+    if hasattr(array, "__dlpack_device__"):
+        return int(array.__dlpack_device__()[0]) in (2, 13)  # the memory of a GPU, and memory that it shares with the host
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def _empty_there(shape: Sequence[int], element: str, array: Any) -> Any:
+    """Returns a new array of the library that has made this one, which is in the memory of a GPU."""
+    library = type(array).__module__.partition(".")[0]
+    namespace = array.__array_namespace__() if hasattr(array, "__array_namespace__") else sys.modules.get(library)
+    if library in ("jax", "jaxlib") or not hasattr(namespace, "empty"):
+        raise ArgumentError(f"an output in the memory of a GPU cannot be allocated with {library}: pass an array of PyTorch or CuPy for it")
+    return namespace.empty(tuple(shape), dtype=getattr(namespace, NAMES[element], NAMES[element]))
 
 
 def _ceil_div(a: int, b: int) -> int:

@@ -1,0 +1,51 @@
+#include "extension/call_stream.h"
+
+#include <string_view>
+
+namespace kdl::python {
+
+namespace {
+
+/// Stores the handle of a stream: an integer, or an object of PyTorch, CuPy or cuda.core. On failure, sets a Python exception and
+/// returns false.
+bool FindHandle(PyObject* stream, long long* handle) {
+  Ref number;
+  if (PyIndex_Check(stream) != 0) {
+    number = Ref(PyNumber_Index(stream));
+  } else if (PyObject_HasAttrString(stream, "__cuda_stream__") != 0) {
+    Ref pair(PyObject_CallMethod(stream, "__cuda_stream__", nullptr));
+    number = Ref(pair ? PySequence_GetItem(pair.get(), 1) : nullptr);
+  } else {
+    for (const char* attribute : {"cuda_stream", "ptr", "handle"}) {
+      if (number || PyObject_HasAttrString(stream, attribute) == 0) continue;
+      number = Ref(PyObject_GetAttrString(stream, attribute));
+    }
+    if (!number && PyErr_Occurred() == nullptr) {
+      PyErr_Format(
+          PyExc_TypeError,
+          "stream must be the number of a CUDA stream, or a stream of PyTorch or CuPy, not %R",
+          stream);
+    }
+  }
+  if (!number) return false;
+  *handle = PyLong_AsLongLong(number.get());
+  if (*handle == 0) *handle = 1;
+  return PyErr_Occurred() == nullptr;
+}
+
+}  // namespace
+
+bool CallStream::Take(const kdl_variant& variant, PyObject** keywords) {
+  PyObject* given = *keywords == nullptr ? nullptr : PyDict_GetItemString(*keywords, "stream");
+  if (given == nullptr) return true;
+  for (int32_t p = 0; p < variant.param_count; ++p) {
+    if (std::string_view(variant.params[p].name) == "stream") return true;
+  }
+  is_given_ = given != Py_None;
+  others_ = Ref(PyDict_Copy(*keywords));
+  if (!others_ || (is_given_ && !FindHandle(given, &handle_))) return false;
+  *keywords = others_.get();
+  return PyDict_DelItemString(others_.get(), "stream") == 0;
+}
+
+}  // namespace kdl::python

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "extension/python.h"
+#include "kdl/kernel_abi.h"
+
+namespace kdl::python {
+
+/// The argument `stream=` of a call: the caller's stream on a GPU. A parameter of the kernel with this name takes precedence.
+class CallStream {
+ public:
+  /// Removes the argument from `keywords`, which may be null; the result lives as long as this object. On failure, sets a Python
+  /// exception and returns false.
+  bool Take(const kdl_variant& variant, PyObject** keywords);
+
+  bool is_given() const { return is_given_; }
+  /// By CUDA's numbers, but 1 for the default stream, as in DLPack.
+  long long handle() const { return handle_; }
+
+ private:
+  Ref others_;
+  bool is_given_ = false;
+  long long handle_ = 0;
+};
+
+}  // namespace kdl::python
