@@ -41,6 +41,16 @@ fails("'x' has elements of type i32, but softmax takes f32 or f64", kernelc.Argu
 fails("'x': kernels do not know elements of format", TypeError, lambda: softmax(np.ones((2, 4), "c8")))
 softmax = kernelc.compile("std.nn", kernel="softmax", defines={"T": "f32"}).softmax
 fails("softmax takes f32; pass x.astype('float32')", kernelc.ArgumentError, lambda: softmax(np.ones((2, 4))))
+x = np.ones((3, 4), "f4")
+fails("not list; pass numpy.array(x, 'float32')", TypeError, lambda: softmax([[1, 2]]))
+swapped = x.astype(">f4")
+fails("pass a copy: x.astype(x.dtype.newbyteorder('='))", TypeError, lambda: softmax(swapped))
+softmax(swapped.astype(swapped.dtype.newbyteorder("=")))
+unaligned = np.frombuffer(bytes(17), "f4", 4, 1).reshape(2, 2)
+for wrong in (x.T, x[:, ::2], x[::-1], unaligned):
+    fails("pass a row-major copy: x.copy() of NumPy, x.contiguous() of PyTorch", kernelc.ArgumentError, lambda: softmax(wrong))
+    softmax(wrong.copy())
+fails("pass a row-major copy: y.copy()", kernelc.ArgumentError, lambda: softmax(x, np.empty((3, 4), "f4", order="F")))
 ''',
     "arguments have names": '''
 y = np.ones(5, "f4")

@@ -136,7 +136,9 @@ class Kernel(CoreKernel):
             name, value = parameter.name, given[parameter.name]
             found = element(value, name)
             if not found:
-                raise TypeError(f"'{name}' must be an array, such as one of NumPy or PyTorch, not {type(value).__name__}")
+                kind = arrays.NAMES[parameter.element] if parameter.element not in arrays.NARROW else "float32"
+                advice = f"; pass numpy.array({name}, '{kind}')" if isinstance(value, (list, tuple, int, float)) else ""
+                raise TypeError(f"'{name}' must be an array, such as one of NumPy or PyTorch, not {type(value).__name__}{advice}")
             rank = len(arrays.shape_of(value))
             if rank != len(parameter.sizes):
                 raise ArgumentError(f"'{name}' has {rank} dimension{'s' if rank != 1 else ''}, but its shape must be {parameter.shape or '[]'}")
