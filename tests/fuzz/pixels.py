@@ -109,8 +109,9 @@ class Pixel:
     def window(self):
         """A window moves by more than one element."""
         step, width = self.pick([2, 2, 3, 4]), self.pick([1, 2, 2, 3, 5])
-        self.sizes["P"] = step * self.sizes["N"] + width
-        self.relations.append(f"P == {step} * N + {width}")
+        rest = max(width - step, 0) if self.chance(0.5) else width
+        self.sizes["P"] = step * self.sizes["N"] + rest
+        self.relations.append(f"P == {step} * N + {rest}" if rest else self.pick([f"P == {step} * N", f"P >= {step} * N"]))
         op = self.pick(["sum", "max", "min"])
         constants = [f"range s in {width};\n"]
         row, over, dims = "", "s", ("P",)

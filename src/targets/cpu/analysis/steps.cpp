@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/op_kind.h"
+#include "ir/requirement.h"
 #include "ir/tensor_view.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
@@ -128,6 +129,53 @@ std::optional<std::vector<StepGroup>> GroupSteps(const Op* elementwise,
     grouping.Visit(op, found == accesses.end() ? 0 : found->step);
   }
   return grouping.Groups();
+}
+
+namespace {
+
+/// Whether the size is at least `step` * `points` + `offset`, because it is such a sum or both are constants.
+bool IsSumAtLeast(Size size, int64_t step, Size points, int64_t offset) {
+  int64_t added = 0;
+  while (size->kind == SizeKind::Add && IsConstant(size->rhs) && size->rhs->value >= 0) {
+    if (__builtin_add_overflow(added, size->rhs->value, &added)) return false;
+    size = size->lhs;
+  }
+  if (IsConstant(size) && IsConstant(points)) {
+    int64_t least = 0;
+    return !__builtin_mul_overflow(step, points->value, &least) &&
+           !__builtin_add_overflow(least, offset, &least) && size->value >= least;
+  }
+  bool is_product =
+      size->kind == SizeKind::Mul && ((IsConstant(size->lhs, step) && size->rhs == points) ||
+                                      (IsConstant(size->rhs, step) && size->lhs == points));
+  return is_product && added >= offset;
+}
+
+}  // namespace
+
+bool HasElementsBetween(const ir::Function& function, const Op* elementwise,
+                        const StepGroup& group) {
+  const Op* first = group.First();
+  const Value* point = elementwise->region()->params().back();
+  const ir::AccessDim index = first->attr<AttrKey::Access>().dims.back();
+  Size points = function.axis(elementwise->operands().back()->type()->axes[0]).domain;
+  bool is_along = index.terms.size() == 1 && IndexOf(first)[index.terms[0].operand] == point &&
+                  IsConstant(index.terms[0].coefficient, group.step);
+  if (!points || !is_along || !IsConstant(index.offset)) return false;
+  // The elements before that of point N, which does not exist.
+  auto suffices = [&](Size size) {
+    return IsSumAtLeast(size, group.step, points, index.offset->value);
+  };
+  Size own = TensorOf(first)->type()->dims.back();
+  if (suffices(own)) return true;
+  return std::ranges::any_of(ir::RequirementsOf(function), [&](const Op* require) {
+    Size left = require->attr<AttrKey::Left>();
+    Size right = require->attr<AttrKey::Right>();
+    ir::CompareKind compare = require->attr<AttrKey::Compare>();
+    bool is_equal = compare == ir::CompareKind::Eq;
+    return (left == own && (is_equal || compare == ir::CompareKind::Ge) && suffices(right)) ||
+           (right == own && (is_equal || compare == ir::CompareKind::Le) && suffices(left));
+  });
 }
 
 bool WalksShortRows(const Op* access, const Op* elementwise) {

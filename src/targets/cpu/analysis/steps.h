@@ -36,6 +36,11 @@ struct StepGroup {
   bool IsFull() const;
 };
 
+/// Returns whether the tensor contains all elements up to the next point's element of the group, also after the
+/// last point. In `x[2 * i]` with `where P == 2 * N`, this is the element `x[2 * N - 1]`, which no point reads.
+bool HasElementsBetween(const ir::Function& function, const ir::Op* elementwise,
+                        const StepGroup& group);
+
 /// The largest step. With larger ones, most of the elements that are loaded are not needed.
 inline constexpr int64_t kLargestStep = 4;
 

@@ -133,6 +133,7 @@ class ElementwiseLoopBody {
   void ExpandStepped(const StepGroup& group, const ir::Op* op);
   bool IsTakenApart(const ir::Op* op) const;
   Values RowsOf(const StepGroup& group);
+  int64_t ElementCount(const StepGroup& group) const;
   Values LoadGroup(const StepGroup& group);
   Values ComputeGroup(const StepGroup& group);
   bool IsPermuted() const;

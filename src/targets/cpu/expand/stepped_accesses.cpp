@@ -7,8 +7,9 @@
 #include "targets/cpu/expand/permutation.h"
 
 // Loads and stores of elements that are a few elements apart. All elements between the first and the last one of
-// a group are loaded as whole vectors, from which each member picks its lanes. Nothing beyond these elements is
-// read: the last vector ends with the last element. Vectors that are stored are interleaved first.
+// a group are loaded as whole vectors, from which each member picks its lanes. Only elements that exist are read: if
+// it is not known that there are some after the last one, the last vector ends with that one, and overlaps the
+// vector before. Vectors that are stored are interleaved first.
 
 namespace kdl::cpu {
 
@@ -105,6 +106,20 @@ Value* ElementwiseLoopBody::LoadAhead(const Op* op, int64_t elements) {
                   ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven)});
 }
 
+/// Returns how many elements the vectors of a group contain. Groups that are computed from each other have the same
+/// elements, so they have none after the last one.
+int64_t ElementwiseLoopBody::ElementCount(const StepGroup& group) const {
+  const std::vector<StepGroup>& groups = last_.step_groups();
+  auto number = static_cast<size_t>(&group - groups.data());
+  bool is_only_read =
+      group.operands.empty() && std::ranges::none_of(groups, [&](const auto& user) {
+        return std::ranges::find(user.operands, std::optional(number)) != user.operands.end();
+      });
+  if (is_only_read && HasElementsBetween(e_.function, elementwise_, group))
+    return group.step * chunk_.lanes;
+  return group.step * (chunk_.lanes - 1) + 1 + group.Extent();
+}
+
 /// Loads all elements between the first and the last one that members of the group need.
 Values ElementwiseLoopBody::LoadGroup(const StepGroup& group) {
   const Op* first = group.First();
@@ -113,7 +128,7 @@ Values ElementwiseLoopBody::LoadGroup(const StepGroup& group) {
     return {ExpandLoad(e_.b, access)};
   }
   Values rows;
-  int64_t count = group.step * (chunk_.lanes - 1) + 1 + group.Extent();
+  int64_t count = ElementCount(group);
   for (int64_t row = 0; row < group.step; ++row) {
     int64_t begin = std::min(row * chunk_.lanes, count - chunk_.lanes);
     rows.push_back(LoadAhead(first, begin));
@@ -126,7 +141,7 @@ Value* ElementwiseLoopBody::PickStepped(const StepGroup& group, const Op* op) {
   KDL_CHECK(!chunk_.mask, "elements that are {} elements apart are masked", group.step);
   Values rows = RowsOf(group);
   int64_t lanes = chunk_.lanes;
-  int64_t count = group.step * (lanes - 1) + 1 + group.Extent();
+  int64_t count = ElementCount(group);
   ir::NumberList picked;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     int64_t element = group.step * PointOf(lane) + *group.OffsetOf(op);
