@@ -181,12 +181,16 @@ TEST_CASE("the device reports its properties and rejects what it does not know")
   };
   CHECK(refusal("reference[1]").find("there is no reference[1], only reference") !=
         std::string::npos);
-  CHECK(refusal("reference?threads=2")
-            .find("no option 'threads'; it has 'sanitize', 'seed', 'cores' and 'features'") !=
-        std::string::npos);
+  CHECK(
+      refusal("reference?threads=2")
+          .find(
+              "no option 'threads'; it has 'sanitize', 'seed', 'cores', 'features' and 'locate'") !=
+      std::string::npos);
   CHECK(refusal("reference?cores=0").find("cores=0 is not an integer from 1 to") !=
         std::string::npos);
   CHECK(refusal("reference?seed=x").find("seed=x is not an integer") != std::string::npos);
+  CHECK(refusal("reference?locate=all").find("locate=all is unknown; use errors or not-finite") !=
+        std::string::npos);
 }
 
 }  // namespace kdl::tools
