@@ -189,6 +189,9 @@ class Canonicalizer {
       for (ir::Region* nested : op->regions()) Simplify(nested);
       if (op->results().size() != 1 || !op->regions().empty()) continue;
       Value* value = Fold(op, module_);
+      // inline-functions copies tiles for debuggers.
+      bool is_kept_copy = IsKept(op) && op->kind() == OpKind::Broadcast && value == op->operand(0);
+      if (is_kept_copy) continue;
       if (value && value->type() == op->result()->type()) {
         Replace(op, value);
       } else if (MayMerge(op) && !IsKept(op)) {

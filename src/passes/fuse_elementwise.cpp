@@ -350,7 +350,9 @@ class Former {
         if (!is_pointwise) FormInRegion(nested);
       }
       if (is_pointwise) {
-        if (!group.members.empty() && (!group.Accepts(op) || RemakesOfFollower(group, op))) close();
+        bool is_apart = !group.members.empty() && (!group.Accepts(op) || IsNextLine(group, op) ||
+                                                   RemakesOfFollower(group, op));
+        if (is_apart) close();
         group.Add(op);
       } else if (FoldsInLanes(op) && !group.NeedsFollower(op) && group.Feeds(op)) {
         group.Follow(op);
@@ -359,6 +361,18 @@ class Former {
       }
     }
     close();
+  }
+
+  /// Returns whether the op is on another line of the kernel than the group, so that debuggers must see the tiles of the
+  /// group before it.
+  bool IsNextLine(const Group& group, const Op* op) const {
+    return keeps_named_ && LineInKernel(group.members.back()->loc()) != LineInKernel(op->loc());
+  }
+
+  /// Returns the line of the op or, if it is from an inlined fn, the line of the call.
+  static uint32_t LineInKernel(ir::Loc loc) {
+    while (loc.call) loc = loc.call->at;
+    return loc.line;
   }
 
   /// Returns whether a load or condition that the loop repeats for `op` depends on a follower of the group.

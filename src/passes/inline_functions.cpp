@@ -120,9 +120,16 @@ void MappedAxes::Study(const Op* loop, const AxisList& condition) {
 /// Copies one fn's body in place of one call.
 class Inliner {
  public:
-  /// Calls inside the copied body are appended to `calls`.
-  Inliner(CallOp call, const ir::Function& fn, ir::Builder& builder, std::vector<Op*>& calls)
-      : call_(call), fn_(fn), builder_(builder), calls_(calls), mask_(call.mask()) {
+  /// Calls inside the copied body are appended to `calls`. If `keeps_named` is true, results of the call that
+  /// debuggers show under names stay values of their own.
+  Inliner(CallOp call, const ir::Function& fn, ir::Builder& builder, std::vector<Op*>& calls,
+          bool keeps_named)
+      : call_(call),
+        fn_(fn),
+        builder_(builder),
+        calls_(calls),
+        keeps_named_(keeps_named),
+        mask_(call.mask()) {
     const std::vector<Value*>& params = fn.body->params();
     for (size_t i = 0; i < params.size(); ++i) {
       Value* argument = call.arguments()[i];
@@ -138,8 +145,8 @@ class Inliner {
     Op* end = fn_.body->terminator();
     for (size_t i = 0; i < end->operands().size(); ++i) {
       Value* result = call_.result(i);
-      Value* value = Mapped(map_, end->operand(i));
-      result->ReplaceAllUsesWith(builder_.Broadcast(value, result->type()->axes));
+      Value* value = builder_.Broadcast(Mapped(map_, end->operand(i)), result->type()->axes);
+      result->ReplaceAllUsesWith(Named(value, result));
     }
   }
 
@@ -184,6 +191,18 @@ class Inliner {
 
   ir::Loc LocOf(const Op* op) const {
     return builder_.module().context().Inlined(op->loc(), fn_.name, call_->loc());
+  }
+
+  /// Returns a copy of the value for the result of the call, if debuggers show the result under another name. Otherwise
+  /// returns the value itself.
+  Value* Named(Value* value, const Value* result) {
+    bool is_shown = keeps_named_ && ir::IsTile(value->type()) && !value->type()->axes.empty() &&
+                    !result->name().empty() && result->name() != value->name();
+    if (!is_shown) return value;
+    builder_.set_loc(call_->loc());
+    Value* copy = builder_.Make(OpKind::Broadcast, {value}, value->type());
+    copy->set_name(result->name());
+    return copy;
   }
 
   void CopyOp(const Op* op) {
@@ -344,11 +363,13 @@ class Inliner {
   ir::Builder& builder_;
   ir::ValueMap map_;
   std::vector<Op*>& calls_;
+  bool keeps_named_;
   std::map<AxisId, AxisId> axes_;  ///< maps axes of the fn to those of the caller
   Value* mask_;  ///< the call's mask; null inside a `while`, whose condition includes it
 };
 
-void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles) {
+void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles,
+                 bool keeps_named) {
   std::vector<Op*> calls = OpsOfKind(function, OpKind::Call);
   while (!calls.empty()) {
     CallOp call(calls.back());
@@ -356,7 +377,7 @@ void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles
     const ir::Function& fn = *module.FindFunction(call->attr<ir::AttrKey::Callee>());
     if (of_tiles && !IsTileFunction(fn)) continue;
     ir::Builder builder(module, call.op);
-    Inliner(call, fn, builder, calls).InlineCall();
+    Inliner(call, fn, builder, calls, keeps_named).InlineCall();
     ir::Erase(call.op);
   }
 }
@@ -367,14 +388,15 @@ void RunInlineTileFunctions(PassContext& context) {
   CheckCallGrowth(context);
   if (context.diagnostics.has_errors()) return;
   for (ir::Function* function : context.module.functions()) {
-    if (function->kind == ir::FunctionKind::Kernel) InlineCalls(context.module, *function, true);
+    if (function->kind == ir::FunctionKind::Kernel)
+      InlineCalls(context.module, *function, true, context.keeps_tiles);
   }
   std::erase_if(context.module.functions(),
                 [](const ir::Function* function) { return IsTileFunction(*function); });
 }
 
 void RunInlineFunctions(PassContext& context, ir::Function& kernel) {
-  InlineCalls(context.module, kernel, false);
+  InlineCalls(context.module, kernel, false, context.keeps_tiles);
 }
 
 }  // namespace kdl::passes

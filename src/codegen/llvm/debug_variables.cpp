@@ -12,7 +12,6 @@ namespace kdl::codegen {
 
 namespace {
 
-using Operations = std::vector<uint64_t>;
 constexpr uint64_t kRead = llvm::dwarf::DW_OP_deref;
 
 /// Returns the name of the variable to which a value belongs, and the part that the value is: "start" or "size" of a
@@ -21,22 +20,6 @@ std::pair<std::string_view, std::string_view> SplitName(std::string_view name) {
   size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return {name, ""};
   return {name.substr(0, dot), name.substr(dot + 1)};
-}
-
-SourcePlace PlaceOf(const ir::Loc& loc) { return {loc.line, loc.column}; }
-
-/// Returns the assignment whose statement contains the place, or null.
-const SourceVariable::Assignment* AssignmentAt(const SourceVariable& variable, SourcePlace place) {
-  auto found = std::ranges::find_if(variable.assignments, [&](const auto& assignment) {
-    return assignment.begin <= place && place < assignment.end;
-  });
-  return found == variable.assignments.end() ? nullptr : &*found;
-}
-
-std::vector<int64_t> ExtentsOf(ir::Type buffer) {
-  std::vector<int64_t> extents;
-  for (Size extent : buffer->dims) extents.push_back(extent->value);
-  return extents;
 }
 
 /// While one exists, instructions belong to no line, so that debuggers stop at a line after them.
@@ -59,111 +42,32 @@ class Unseen {
 
 DebugVariables::DebugVariables(Emitter& emitter, const SourceVariables& variables, bool keeps,
                                SourceLines* lines)
-    : emitter_(emitter), variables_(variables), keeps_(keeps), lines_(lines) {
-  if (lines_) types_.emplace(lines_->builder());
-}
-
-const SourceFunction* DebugVariables::FunctionAt(const ir::Loc& loc) const {
-  return variables_.FindFunction(loc.call ? loc.call->function : emitter_.kernel.name, loc);
-}
-
-const SourceVariable* DebugVariables::Find(std::string_view name, const ir::Loc& loc) const {
-  const SourceFunction* function = FunctionAt(loc);
-  if (!function) return nullptr;
-  const SourceVariable* found = nullptr;
-  for (const SourceVariable& variable : function->variables) {
-    bool is_here = variable.name.text() == name &&
-                   (variable.IsIn(PlaceOf(loc)) || AssignmentAt(variable, PlaceOf(loc)));
-    if (is_here) found = &variable;
-  }
-  return found;
-}
-
-/// Finds the buffers of tiles, and for tiles without buffers, how many elements are computed together.
-void DebugVariables::FindShapes() {
-  WalkEmitted(emitter_, [&](const ir::Op* op) {
-    for (const ir::Value* value : op->results()) {
-      if (value->name().empty()) continue;
-      const SourceVariable* variable = Find(value->name().text(), op->loc());
-      if (!variable || variable->kind != VariableKind::Tile) continue;
-      ir::Type type = value->type();
-      if (type->scalar != variable->scalar) continue;
-      Shape& shape = shapes_[KeyOf(*variable, {op->loc(), op->parent_region()})];
-      if (type->kind == ir::TypeKind::Buffer) {
-        if (shape.extents.empty()) shape.extents = ExtentsOf(type);
-      } else if (type->kind == ir::TypeKind::Vector || ir::IsScalar(type)) {
-        shape.lanes = std::max(shape.lanes, ir::Lanes(type));
-      }
-    }
-  });
-}
-
-// -- Declarations ----------------------------------------------------------------------------------
-
-llvm::DIType* DebugVariables::TypeOf(const Key& key) {
-  const SourceVariable& variable = *key.variable;
-  switch (variable.kind) {
-    case VariableKind::Scalar:
-      return types_->Element(variable.scalar);
-    case VariableKind::Range:
-      return types_->Range();
-    case VariableKind::Tile: {
-      const Shape& shape = shapes_[key];
-      return shape.extents.empty() ? types_->Lanes(variable, std::max<int64_t>(shape.lanes, 1))
-                                   : types_->Tile(variable, shape.extents);
-    }
-    case VariableKind::Tensor:
-      break;
-  }
-  std::vector<llvm::Metadata*> sizes;
-  for (Size size : variable.sizes) {
-    constexpr int64_t kUnknown = -1;
-    llvm::Metadata* count = llvm::ConstantAsMetadata::get(emitter_.builder.getInt64(
-        static_cast<uint64_t>(IsConstant(size) ? size->value : kUnknown)));
-    if (size->kind == SizeKind::Symbol) {
-      for (const auto& [other, declared] : declared_) {
-        if (other.call == key.call && other.variable->name == size->symbol) count = declared;
-      }
-    }
-    sizes.push_back(count);
-  }
-  return types_->Tensor(variable, sizes);
-}
-
-llvm::DILocalVariable* DebugVariables::Declared(const Key& key, const Here& here) {
-  if (auto known = declared_.find(key); known != declared_.end()) return known->second;
-  const SourceVariable& variable = *key.variable;
-  llvm::DILocalScope* scope = lines_->ScopeOf(variable, here.loc, here.region);
-  llvm::DIBuilder& builder = lines_->builder();
-  llvm::DIFile* file = scope->getFile();
-  llvm::StringRef name = variable.name.text();
-  llvm::DIType* type = TypeOf(key);
-  constexpr bool kPreserve = true;
-  return declared_[key] =
-             variable.parameter > 0
-                 ? builder.createParameterVariable(scope, name, variable.parameter, file,
-                                                   variable.declared.line, type, kPreserve)
-                 : builder.createAutoVariable(scope, name, file, variable.declared.line, type,
-                                              kPreserve);
-}
+    : emitter_(emitter), declarations_(emitter, variables, lines), keeps_(keeps), lines_(lines) {}
 
 // -- Records ---------------------------------------------------------------------------------------
 
 /// Records that the variable is the result of the operations on `value`.
 void DebugVariables::Show(const Key& key, llvm::Value* value, llvm::ArrayRef<uint64_t> operations,
                           const Here& here) {
-  if (!lines_) return;
-  llvm::DILocalVariable* declared = Declared(key, here);
-  lines_->builder().insertDbgValueIntrinsic(
-      value, declared, lines_->builder().createExpression(operations),
-      lines_->DeclarationOf(*key.variable, here.loc, here.region),
-      emitter_.builder.GetInsertBlock());
+  shown_in_[key] = emitter_.builder.GetInsertBlock();
+  declarations_.Show(key, value, operations, here);
 }
 
 /// Records that the variable's value is unknown.
 void DebugVariables::Forget(const Key& key, const Here& here) {
   if (records_.erase(key) > 0)
     Show(key, llvm::PoisonValue::get(emitter_.builder.getInt64Ty()), {}, here);
+}
+
+/// Records again where a variable is kept, if the current block has no record of it. LLVM follows a variable only through
+/// blocks with code in the variable's scope, and hoisted code can be in other scopes.
+void DebugVariables::ShowInBlock(const Key& key, const Here& here) {
+  auto record = records_.find(key);
+  bool is_shown = shown_in_[key] == emitter_.builder.GetInsertBlock();
+  if (!keeps_ || record == records_.end() || is_shown) return;
+  bool is_fixed = llvm::isa<llvm::AllocaInst>(record->second.value);
+  if (is_fixed) return Show(key, record->second.value, {kRead}, here);
+  Show(key, slots_.at(key), {kRead, kRead}, here);
 }
 
 llvm::AllocaInst* DebugVariables::SlotOf(const Key& key, llvm::Type* type) {
@@ -201,7 +105,7 @@ void DebugVariables::Keep(const Key& key, llvm::Value* value, const Here& here, 
   uint64_t all = bits;
   if (variable.kind == VariableKind::Range) all = 128;
   if (variable.kind == VariableKind::Tile)
-    all = bits * static_cast<uint64_t>(std::max<int64_t>(shapes_[key].lanes, 1));
+    all = bits * static_cast<uint64_t>(std::max<int64_t>(declarations_.ShapeOf(key).lanes, 1));
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType()))
     bits *= vector->getNumElements();
   if (at_bit + bits > all) return;
@@ -246,10 +150,10 @@ void DebugVariables::DeclareConstants(const SourceFunction& function, const Here
 }
 
 void DebugVariables::Begin() {
-  FindShapes();
+  declarations_.FindShapes();
   const ir::Function& kernel = emitter_.kernel;
   const Here here{kernel.loc, kernel.body};
-  const SourceFunction* function = FunctionAt(kernel.loc);
+  const SourceFunction* function = declarations_.FunctionAt(kernel.loc);
   if (!function) return;
   auto find = [&](Name name) -> const SourceVariable* {
     auto found = std::ranges::find_if(function->variables, [&](const SourceVariable& variable) {
@@ -273,27 +177,52 @@ void DebugVariables::Begin() {
   DeclareConstants(*function, here);
 }
 
+/// Records the buffer of a tile. A statement that assigns a variable again computes the new tile in another buffer, so the
+/// variable is there only after the statement.
+void DebugVariables::PlaceBuffer(const Key& key, llvm::Value* base, const Here& here) {
+  const Record record{PlaceOf(here.loc), base, true};
+  const SourceVariable::Assignment* assignment = AssignmentAt(*key.variable, PlaceOf(here.loc));
+  if (!keeps_ || !assignment || !records_.contains(key)) return Place(key, record, here);
+  pending_[key] = {assignment->begin, assignment->end, record, here, around_.size()};
+}
+
+/// Records the variables that statements before this place have assigned.
+void DebugVariables::PlacePending(const Here& here) {
+  std::erase_if(pending_, [&](const auto& entry) {
+    const auto& [key, pending] = entry;
+    SourcePlace place = PlaceOf(here.loc);
+    bool is_after = here.loc.call == key.call && (place < pending.begin || pending.end <= place);
+    if (is_after) Place(key, pending.record, pending.here);
+    return is_after;
+  });
+}
+
 void DebugVariables::Define(const ir::Value* value, const Here& here) {
   if (value->name().empty()) return;
   ir::Type type = value->type();
-  const SourceVariable* variable = Find(value->name().text(), here.loc);
+  auto [tile_name, order] = SplitBufferName(value->name().text());
+  const SourceVariable* variable = declarations_.Find(tile_name, here.loc);
   uint64_t at_bit = 0;
   if (!variable || variable->kind == VariableKind::Range) {
     auto [name, part] = SplitName(value->name().text());
     if (part != "start" && part != "size") return;
-    variable = Find(name, here.loc);
+    variable = declarations_.Find(name, here.loc);
     if (!variable || variable->kind != VariableKind::Range) return;
     at_bit = part == "size" ? 64 : 0;
   }
   if (type->scalar != variable->scalar) return;
   Key key = KeyOf(*variable, here);
   if (type->kind == ir::TypeKind::Buffer) {
-    if (variable->kind != VariableKind::Tile || shapes_[key].extents != ExtentsOf(type)) return;
-    return Place(key, {PlaceOf(here.loc), emitter_.memories.at(value).base, true}, here);
+    bool is_shown = variable->kind == VariableKind::Tile &&
+                    declarations_.ShapeOf(key).extents == ExtentsOf(type) &&
+                    declarations_.ShapeOf(key).order == order;
+    if (is_shown) PlaceBuffer(key, emitter_.memories.at(value).base, here);
+    return;
   }
   auto scalar = emitter_.scalars.find(value);
   if (scalar == emitter_.scalars.end()) return;
-  bool is_lanes = variable->kind == VariableKind::Tile && shapes_[key].extents.empty();
+  bool is_lanes =
+      variable->kind == VariableKind::Tile && declarations_.ShapeOf(key).extents.empty();
   if (is_lanes || (variable->kind != VariableKind::Tile && ir::IsScalar(type)))
     Keep(key, scalar->second, here, at_bit);
 }
@@ -316,14 +245,17 @@ void DebugVariables::Assign(const SourceVariable& variable,
                             const SourceVariable::Assignment& assignment, const Here& here) {
   Key key = KeyOf(variable, here);
   auto from = assignment.copied ? records_.find(KeyOf(*assignment.copied, here)) : records_.end();
-  bool has_buffer = variable.kind == VariableKind::Tile && !shapes_[key].extents.empty();
+  bool has_buffer =
+      variable.kind == VariableKind::Tile && !declarations_.ShapeOf(key).extents.empty();
   if (from == records_.end()) {
     if (!has_buffer && variable.kind != VariableKind::Tensor) Forget(key, here);
     return;
   }
   Record copy = from->second;
   copy.since = assignment.end;
-  bool same_shape = shapes_[key].extents == shapes_[KeyOf(*assignment.copied, here)].extents;
+  const TileShape& shape = declarations_.ShapeOf(key);
+  const TileShape& other = declarations_.ShapeOf(KeyOf(*assignment.copied, here));
+  bool same_shape = shape.extents == other.extents && shape.order == other.order;
   if (variable.kind == VariableKind::Tile) {
     if (copy.in_memory && has_buffer && same_shape) Place(key, copy, here);
   } else if (!keeps_) {
@@ -339,13 +271,14 @@ void DebugVariables::Assign(const SourceVariable& variable,
 
 void DebugVariables::Reach(const ir::Op* op) {
   const Here here{op->loc(), op->parent_region()};
-  const SourceFunction* function = FunctionAt(here.loc);
+  const SourceFunction* function = declarations_.FunctionAt(here.loc);
   if (!function) return;
   SourcePlace place = PlaceOf(here.loc);
+  PlacePending(here);
   for (const SourceVariable& variable : function->variables) {
     if (!variable.IsIn(place)) continue;
     const Key key = KeyOf(variable, here);
-    if (lines_) Declared(key, here);
+    if (lines_) declarations_.Declared(key, here);
     bool is_whole = variable.kind == VariableKind::Range && !variable.sizes.empty();
     if (is_whole && !records_.contains(key)) KeepWhole(key, here);
     for (const SourceVariable::Assignment& assignment : variable.assignments) {
@@ -355,6 +288,7 @@ void DebugVariables::Reach(const ir::Op* op) {
                                              : record->second.since < assignment.end;
       if (is_new) Assign(variable, assignment, here);
     }
+    ShowInBlock(key, here);
   }
 }
 
@@ -382,6 +316,7 @@ void DebugVariables::LeaveRegion() {
   }
   records_ = std::move(around_.back());
   around_.pop_back();
+  std::erase_if(pending_, [&](const auto& entry) { return entry.second.depth > around_.size(); });
 }
 
 /// Records where variables are after an op with regions: what the regions have changed differs between the ways to this

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -126,6 +129,21 @@ class TileAllocator {
     return panel.columns ? panel.columns * panel.group : line / bytes;
   }
 
+  /// Names a buffer after the tile that it stores. If debuggers show the tile and the buffer has another order of axes than
+  /// the tile, the name says which one: `t.by.1.0` has the tile's axes 1 and 0.
+  void NameBuffer(Value* tile_buffer, Name name) {
+    AxisList axes = tile_buffer->type()->axes;
+    AxisList sorted = axes;
+    std::ranges::sort(sorted);
+    if (keeps_named_ && !name.empty() && axes != sorted) {
+      std::string text = name.str() + ".by";
+      for (AxisId axis : axes)
+        text += fmt::format(".{}", std::ranges::find(sorted, axis) - sorted.begin());
+      name = module_.context().names.Intern(text);
+    }
+    tile_buffer->set_name(name);
+  }
+
   void MoveTileBuffer(Value* from, Value* to) {
     if (from != to) b_.Create(OpKind::Move, {{from}, {to}}, {});
   }
@@ -205,7 +223,7 @@ class TileAllocator {
     if (!tile_buffer) {
       tile_buffer = NewTileBuffer(op, result->type(), std::nullopt,
                                   PanelOf(kernel_, module_.context(), result));
-      tile_buffer->set_name(result->name());
+      NameBuffer(tile_buffer, result->name());
     }
     return tile_buffers_[result] = tile_buffer;
   }
@@ -317,7 +335,7 @@ class TileAllocator {
     Value* result = elementwise->result();
     tile_buffers_[result] =
         NewTileBuffer(elementwise, result->type(), elementwise->operands().back()->type()->axes[0]);
-    tile_buffers_[result]->set_name(result->name());
+    NameBuffer(tile_buffers_[result], result->name());
   }
 
   /// Moves an axis of the elementwise loop from position `from` to position `to`.
@@ -479,7 +497,7 @@ class TileAllocator {
       Value* tile_buffer = tile_buffers_.at(tile.init);
       if (!IsHandedOver(tile.init, loop)) {
         Value* copy = NewTileBuffer(loop, tile.init->type());
-        if (keeps_named_) copy->set_name(tile.param->name());
+        if (keeps_named_) NameBuffer(copy, tile.param->name());
         MoveTileBuffer(tile_buffer, copy);
         tile_buffer = copy;
       }
@@ -494,7 +512,7 @@ class TileAllocator {
     for (Value* result : op->results()) {
       if (!IsTileValue(result)) continue;
       tile_buffers_[result] = NewTileBuffer(op, result->type());
-      if (keeps_named_) tile_buffers_[result]->set_name(result->name());
+      if (keeps_named_) NameBuffer(tile_buffers_[result], result->name());
       carries = true;
     }
     for (ir::Region* region : op->regions()) PlaceRegion(region);

@@ -207,6 +207,7 @@ void Finish(ir::Builder& b, Op* op, const Epilogue& epilogue) {
 }  // namespace
 
 void RunFuseEpilogue(PassContext& context, ir::Function& kernel) {
+  if (context.keeps_tiles) return;  // tiles would disappear
   KernelShape shape{kernel, ProcessorFactsOf(context), AxisOrder(kernel)};
   ir::Builder b(context.module);
   for (Op* loop : passes::OpsOfKind(kernel, OpKind::Loop)) {

@@ -174,6 +174,7 @@ class ReductionFuser {
 }  // namespace
 
 void RunFuseReductions(PassContext& context, ir::Function& kernel) {
+  if (context.keeps_tiles) return;  // tiles would disappear
   ReductionFuser taker(context.module, kernel);
   for (Op* elementwise : passes::OpsOfKind(kernel, OpKind::Elementwise))
     taker.FuseInto(elementwise);

@@ -273,6 +273,7 @@ class ScanFuser {
 }  // namespace
 
 void RunFuseScans(PassContext& context, ir::Function& kernel) {
+  if (context.keeps_tiles) return;  // tiles would disappear
   ScanFuser fuser(context.module, kernel);
   for (Op* scan : passes::OpsOfKind(kernel, OpKind::Scan)) fuser.Fuse(scan);
 }

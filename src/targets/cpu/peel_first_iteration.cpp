@@ -66,6 +66,7 @@ void StartFirstIteration(ir::Builder& b, ir::LoopOp loop, Op* get, Value* value)
 }  // namespace
 
 void RunPeelFirstIteration(PassContext& context, ir::Function& kernel) {
+  if (context.keeps_tiles) return;  // tiles would disappear
   ir::Builder b(context.module);
   for (Op* op : passes::OpsOfKind(kernel, OpKind::Loop)) {
     ir::LoopOp loop(op);

@@ -338,6 +338,7 @@ void SplatFactor(ir::Module& module, Op* fold) {
 }  // namespace
 
 void RunStreamRowReductions(PassContext& context, ir::Function& kernel) {
+  if (context.keeps_tiles) return;  // tiles would disappear
   RowFolder folder(context, kernel);
   for (OpKind kind : {OpKind::Reduce, OpKind::Contraction})
     for (Op* fold : passes::OpsOfKind(kernel, kind)) folder.StreamRows(fold);

@@ -1,8 +1,8 @@
 """Runs inside gdb, for debugger.py: stops once at each line of a kernel, and reports which variables can be read there.
 
 The environment variable KDL_PROBE names a JSON file with `file`, the name of the source, and `lines`, which maps lines
-to the variables in scope. The results replace the file: for each line that has code and was reached, the variables that
-gdb cannot show, with its reasons.
+to the variables in scope, and `expressions`, which maps lines to expressions. The results replace the file: for each line
+that has code and was reached, the variables that gdb cannot show, with its reasons; and the values of the expressions.
 """
 
 import json
@@ -28,14 +28,23 @@ def problem(name):
         return str(error)
 
 
+def value(expression):
+    try:
+        return float(gdb.parse_and_eval(expression))
+    except gdb.error as error:
+        return str(error)
+
+
 class Probe(gdb.Breakpoint):
-    def __init__(self, place, names, results):
+    def __init__(self, place, names, expressions, results):
         super().__init__(place, internal=True)
-        self.names, self.results, self.line = names, results, place.rsplit(":", 1)[1]
+        self.names, self.expressions, self.results, self.line = names, expressions, results, place.rsplit(":", 1)[1]
 
     def stop(self):
-        if self.line not in self.results:
-            self.results[self.line] = {name: problem(name) for name in self.names}
+        problems, values = self.results
+        if self.line not in problems:
+            problems[self.line] = {name: problem(name) for name in self.names}
+            values[self.line] = {expression: value(expression) for expression in self.expressions}
             self.enabled = False
         return False
 
@@ -43,7 +52,7 @@ class Probe(gdb.Breakpoint):
 def main():
     with open(os.environ["KDL_PROBE"], encoding="utf-8") as file:
         wanted = json.load(file)
-    results = {}
+    results = ({}, {})
     for line, names in wanted["lines"].items():
         place = f"{wanted['file']}:{line}"
         try:
@@ -51,7 +60,7 @@ def main():
         except gdb.error:
             continue
         if found and any(at.line == int(line) for at in found):
-            Probe(place, names, results)
+            Probe(place, names, wanted["expressions"].get(line, []), results)
     gdb.execute("run")
     with open(os.environ["KDL_PROBE"], "w", encoding="utf-8") as file:
         json.dump(results, file)
