@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/checks/launch_bounds.h"
 #include "passes/checks/unmask.h"
@@ -28,8 +29,15 @@ using proofs::OpenIndex;
 
 constexpr const char* kOutsideHelp =
     "use an index from 0 to the size minus 1, or give the value of elements outside: [… else 0.0]";
-constexpr const char* kReachesHelp =
-    "use a shorter range, or give the value of elements outside: [… else 0.0]";
+/// Says how to read elements outside, or how to store only elements that exist.
+std::string HelpForReaching(const AccessView& view, std::string_view text) {
+  bool is_read = view.effect == ir::Effect::Read && text.ends_with(']');
+  if (!is_read) return "use a shorter range";
+  std::string_view zero = IsFloat(view.tensor->type()->scalar) ? "0.0" : "0";
+  return fmt::format(
+      "write '{} else {}]', which is {} for elements outside, or use a shorter range",
+      text.substr(0, text.size() - 1), zero, zero);
+}
 
 class BoundsChecker {
  public:
@@ -77,7 +85,7 @@ class BoundsChecker {
                                           open.dim, size);
     if (const auto& example = outside.example)
       report.Note(span, fmt::format("it is {}{}{}", example->index, example->at, example->sizes));
-    report.Help(outside.extreme.empty() ? kOutsideHelp : kReachesHelp);
+    report.Help(outside.extreme.empty() ? kOutsideHelp : HelpForReaching(view, text));
   }
 
   /// Returns the size over all of which the index of a dimension runs, or null.

@@ -52,6 +52,29 @@ AssignOp BuildAssignOp(Builder& builder, AssignMode mode, P::AssignOpContext* no
   return op;
 }
 
+/// Returns the texts of indices as a list.
+std::string ListIndices(Builder& builder, const IndexExpr& index) {
+  return std::string(builder.Text(Cover(index.indices.front().span, index.indices.back().span)));
+}
+
+/// Returns what to write instead of `y(i)` or `y[j][i]`, or an empty string.
+std::string HelpForTarget(Builder& builder, const Expr* target) {
+  const auto* call = DynAs<CallExpr>(target);
+  if (call != nullptr && call->receiver == nullptr && !call->args.empty()) {
+    Span args = Cover(call->args.front().span, call->args.back().span);
+    return fmt::format("write `{}[{}]`: elements have brackets", call->callee.name.text(),
+                       builder.Text(args));
+  }
+  const auto* outer = DynAs<IndexExpr>(target);
+  const auto* inner = outer != nullptr ? DynAs<IndexExpr>(outer->base) : nullptr;
+  const auto* name = inner != nullptr ? DynAs<NameExpr>(inner->base) : nullptr;
+  if (name == nullptr || inner->indices.empty() || outer->indices.empty()) return {};
+  std::string first = ListIndices(builder, *inner);
+  std::string second = ListIndices(builder, *outer);
+  return fmt::format("write `{}[{}, {}]`: one pair of brackets has all indices", name->name.text(),
+                     first, second);
+}
+
 void CheckTarget(Builder& builder, const Expr* target) {
   if (builder.too_deep) return;
   const auto* index = DynAs<IndexExpr>(target);
@@ -62,8 +85,9 @@ void CheckTarget(Builder& builder, const Expr* target) {
     return;
   }
   if (DynAs<NameExpr>(index != nullptr ? index->base : target) != nullptr) return;
-  builder.diagnostics.Report(diag::NotAssignable, target->span,
-                             fmt::format("'{}'", builder.Text(target->span)));
+  builder.diagnostics
+      .Report(diag::NotAssignable, target->span, fmt::format("'{}'", builder.Text(target->span)))
+      .Help(HelpForTarget(builder, target));
 }
 
 /// Builds `assert(c, "…")` or `static_assert(c, "…")`.

@@ -85,6 +85,8 @@ bool CanDrop(antlr4::Parser& parser) {
 
 bool CanAssume(antlr4::Parser& parser) {
   const antlr4::atn::ATN& atn = parser.getATN();
+  // A block that is not opened would end with the wrong brace.
+  if (parser.getExpectedTokens().contains(size_t{KdlLexer::LBRACE})) return false;
   antlr4::atn::ATNState* after = atn.states[parser.getState()]->transitions[0]->target;
   return atn.nextTokens(after, parser.getContext()).contains(parser.getTokenStream()->LA(1));
 }
@@ -171,6 +173,7 @@ void ErrorStrategy::SkipStatement(antlr4::Parser& parser) {
   antlr4::TokenStream& input = *parser.getTokenStream();
   bool must_move = input.index() == last_skip_;
   size_t braces = 0;
+  size_t parens = 0;  // `;` does not end a statement inside of them, as in the loops of C
   for (bool done = false; !done; must_move = false) {
     size_t type = input.LA(1);
     if (EndsBlock(*input.LT(1))) break;
@@ -178,8 +181,10 @@ void ErrorStrategy::SkipStatement(antlr4::Parser& parser) {
     if (!must_move && braces == 0 && StartsStatement(type) && IsFirstOnLine(input)) break;
     parser.consume();
     if (type == KdlLexer::LBRACE) ++braces;
+    if (type == KdlLexer::LPAREN) ++parens;
+    if (type == KdlLexer::RPAREN && parens > 0) --parens;
     if (type == KdlLexer::RBRACE) done = --braces == 0 && input.LA(1) != KdlLexer::ELSE;
-    if (type == KdlLexer::SEMI) done = braces == 0;
+    if (type == KdlLexer::SEMI) done = braces == 0 && parens == 0;
   }
   last_skip_ = input.index();
 }
@@ -188,6 +193,7 @@ void ErrorStrategy::SkipItem(antlr4::Parser& parser) {
   antlr4::TokenStream& input = *parser.getTokenStream();
   bool must_move = input.index() == last_skip_;
   size_t braces = 0;
+  size_t parens = 0;  // the `const` of a parameter of C does not begin an item
   for (;; must_move = false) {
     size_t type = input.LA(1);
     if (type == antlr4::Token::EOF) break;
@@ -195,8 +201,11 @@ void ErrorStrategy::SkipItem(antlr4::Parser& parser) {
         braces == 0 && IsFirstOnLine(input) &&
         (type == KdlLexer::DEVICE || (type == KdlLexer::TEST && input.LA(2) == KdlLexer::STRING) ||
          (type == KdlLexer::TYPES && input.LA(3) == KdlLexer::ASSIGN));
-    if (!must_move && (StartsItem(type) || soft)) break;
+    bool starts = StartsItem(type) && (parens == 0 || type != KdlLexer::CONST);
+    if (!must_move && (starts || soft)) break;
     parser.consume();
+    if (type == KdlLexer::LPAREN) ++parens;
+    if (type == KdlLexer::RPAREN && parens > 0) --parens;
     if (type == KdlLexer::LBRACE) ++braces;
     if (type == KdlLexer::RBRACE && braces > 0) --braces;
   }

@@ -16,6 +16,7 @@
 #include "syntax/antlr.h"
 #include "syntax/diagnostics.h"
 #include "syntax/expected.h"
+#include "syntax/foreign_syntax.h"
 #include "syntax/tokens.h"
 
 namespace kdl::syntax {
@@ -24,6 +25,9 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kItemWords = {"import",  "const", "export", "kernel",
                                                         "program", "fn",    "device", "test"};
+
+/// The number of words of a statement or item that advice depends on.
+constexpr size_t kMostWords = 100;
 
 /// Finds the advice and the notes for a syntax error.
 class Advisor {
@@ -43,6 +47,7 @@ class Advisor {
     bool expression = Wants(KdlLexer::AUTO);
     size_t index = error_.token.getTokenIndex();
     if (std::string word = WordHelp(); !word.empty()) return word;
+    if (std::string foreign = ForeignHelp(); !foreign.empty()) return foreign;
     if (TokenIs(KdlLexer::IF) && expression) {
       return "put an `if … then … else …` that is part of an expression in parentheses";
     }
@@ -70,19 +75,19 @@ class Advisor {
       return "put the sizes of a tensor after its element type: x: in f32[N]";
     if (TokenIs(KdlLexer::SHL) && !expression)
       return "launch a kernel with `spmd kernel(x, y);`; the kernel itself chooses its blocks";
-    if (TokenIs(KdlLexer::LPAREN) && index > 0 && TypeAt(index - 1) == KdlLexer::FOR)
-      return "use `for i in 0..N { … }` to iterate over indices, or `for i in N by 16 { … }` over "
-             "blocks";
-    if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ASSIGN) && index > 0 &&
-        error_.previous != nullptr && IsTypeOfC(Text(*error_.previous)))
-      return fmt::format("declare a value with `let {0} = …;`, or a variable with `var {0} = …;`",
-                         Text(error_.token));
     if (TokenIs(KdlLexer::PLUS) &&
         (TypeAt(index + 1) == KdlLexer::PLUS || (index > 0 && TypeAt(index - 1) == KdlLexer::PLUS)))
       return "use `+= 1`";
     if (TokenIs(KdlLexer::MINUS) && (TypeAt(index + 1) == KdlLexer::MINUS ||
                                      (index > 0 && TypeAt(index - 1) == KdlLexer::MINUS)))
       return "use `-= 1`";
+    if (TokenIs(KdlLexer::COLON) && Opener() == KdlLexer::LBRACK && Wants(KdlLexer::RBRACK))
+      return "use a range of a loop instead of a slice: `x[i]` for its elements, `x[i + 1 else "
+             "0.0]` for the next ones";
+    bool is_body =
+        Wants(KdlLexer::LBRACE) && TokenIs(KdlLexer::IDENT) && error_.previous != nullptr;
+    if (is_body && TypeBeforeIs({KdlLexer::RPAREN}) && IsAmongBranches(Phrase().words.front()))
+      return fmt::format("put the statement in braces: {{ {} }}", RestOfStatement());
     if (TokenIs(KdlLexer::COLON) && expression)
       return "use a range for the dimension: `for j in M by 16 { … x[i, j] … }`";
     if (TokenIs(KdlLexer::CONST) && Wants(KdlLexer::LET))
@@ -139,6 +144,58 @@ class Advisor {
     return {};
   }
 
+  /// Returns advice for statements, functions and qualifiers of other languages, or an empty string.
+  std::string ForeignHelp() const {
+    bool in_parens = Opener() == KdlLexer::LPAREN && !TokenIs(KdlLexer::LPAREN);
+    if (error_.previous != nullptr && in_parens) {
+      std::string help = HelpForQualifier(Text(*error_.previous));
+      if (help.empty()) help = HelpForQualifier(Text(error_.token));
+      if (!help.empty()) return help;
+    }
+    FaultyPhrase phrase = Phrase();
+    return Wants(KdlLexer::KERNEL) || Wants(KdlLexer::PROGRAM) ? HelpForForeignItem(phrase)
+                                                               : HelpForForeignStatement(phrase);
+  }
+
+  /// Returns the type of the innermost bracket around the error, or 0.
+  size_t Opener() const {
+    size_t opener = lexed_.opener[error_.token.getTokenIndex()];
+    return opener == kNoToken ? 0 : TypeAt(opener);
+  }
+
+  bool EndsPhrase(size_t type) const {
+    return type == KdlLexer::SEMI || type == KdlLexer::LBRACE || type == KdlLexer::RBRACE ||
+           type == antlr4::Token::EOF;
+  }
+
+  /// Returns the words of the statement or item with the error. A `;` in parentheses does not end it.
+  FaultyPhrase Phrase() const {
+    size_t begin = error_.token.getTokenIndex();
+    auto is_outside = [&](size_t at) {
+      size_t opener = lexed_.opener[at];
+      return opener == kNoToken || TypeAt(opener) == KdlLexer::LBRACE;
+    };
+    while (begin > 0 && !(EndsPhrase(TypeAt(begin - 1)) && is_outside(begin - 1))) --begin;
+    FaultyPhrase phrase;
+    for (size_t at = begin; phrase.words.size() < kMostWords; ++at) {
+      bool is_end = EndsPhrase(TypeAt(at)) && is_outside(at);
+      if (TypeAt(at) == antlr4::Token::EOF || (is_end && at >= error_.token.getTokenIndex())) break;
+      if (at == error_.token.getTokenIndex()) phrase.error = phrase.words.size();
+      if (TokenAt(at).getChannel() == antlr4::Token::DEFAULT_CHANNEL)
+        phrase.words.push_back(TextAt(at));
+    }
+    return phrase;
+  }
+
+  static bool IsAmongBranches(std::string_view word) { return word == "if" || word == "while"; }
+
+  /// Returns the text from the error up to and including the next `;`.
+  std::string_view RestOfStatement() const {
+    size_t begin = TokenSpan(file_, error_.token).begin;
+    std::string_view rest = sources_.text(file_).substr(begin);
+    return rest.substr(0, std::min(rest.find_first_of(";\n"), rest.size() - 1) + 1);
+  }
+
   bool TypeBeforeIs(std::initializer_list<size_t> types) const {
     return std::ranges::find(types, error_.previous->getType()) != types.end();
   }
@@ -169,13 +226,6 @@ class Advisor {
     size_t index = error_.token.getTokenIndex();
     return index > 1 && TypeAt(index - 1) == KdlLexer::IDENT &&
            (TypeAt(index - 2) == KdlLexer::COLON || TypeAt(index - 3) == KdlLexer::COLON);
-  }
-
-  static bool IsTypeOfC(std::string_view word) {
-    static constexpr std::string_view kTypes[] = {"int",    "long", "unsigned", "float",
-                                                  "double", "bool", "size_t",   "i32",
-                                                  "i64",    "f32",  "f64",      "const"};
-    return std::ranges::find(kTypes, word) != std::end(kTypes);
   }
 
   static size_t CloserOf(size_t opener) {

@@ -15,6 +15,7 @@
 #include "support/source.h"
 #include "syntax/antlr.h"
 #include "syntax/diagnostics.h"
+#include "syntax/foreign_syntax.h"
 #include "syntax/limits.h"
 
 namespace kdl::syntax {
@@ -41,7 +42,6 @@ size_t CodePointBytes(std::string_view text) {
 std::string HelpForUnknown(std::string_view text) {
   if (text == "'")
     return "use double quotes for strings, and a number for a character: 97 for the letter a";
-  if (text == "#") return "start a comment with //";
   if (text == "?") return "use `if c then a else b` to choose a value";
   if (text == "$" || text == "\\" || text == "`") return {};
   if (text == "×") return "use * for multiplication";
@@ -50,16 +50,21 @@ std::string HelpForUnknown(std::string_view text) {
   return "names contain only A to Z, a to z, 0 to 9 and _";
 }
 
+std::string_view RestOfLine(std::string_view text, size_t begin) {
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
 /// Reports unknown characters. `text` contains one or more consecutive unknown characters. The message shows
-/// only the first one.
-void ReportUnknown(FileId file, std::string_view text, uint32_t offset,
+/// only the first one. `line` is the text from there to the end of the line.
+void ReportUnknown(FileId file, std::string_view text, std::string_view line, uint32_t offset,
                    DiagnosticEngine& diagnostics) {
   std::string_view first = text.substr(0, CodePointBytes(text));
   uint32_t code = FirstCodePoint(first);
   Span span{file, offset, offset + static_cast<uint32_t>(text.size())};
   std::string shown =
       code < 0x20 || code == 0x7F ? "control character" : fmt::format("character '{}'", first);
-  diagnostics.Report(diag::UnknownCharacter, span, shown, code).Help(HelpForUnknown(first));
+  diagnostics.Report(diag::UnknownCharacter, span, shown, code)
+      .Help(first == "#" ? HelpForDirective(line) : HelpForUnknown(first));
 }
 
 std::string HelpForNumber(std::string_view text) {
@@ -75,12 +80,14 @@ std::string HelpForNumber(std::string_view text) {
 /// What to do with a token: drop it, keep it (perhaps with another type), or stop reading the file. If the
 /// token is faulty, MendWord has reported it.
 enum class Mend { Drop, Keep, Stop };
-Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
+Mend MendWord(const SourceManager& sources, FileId file, antlr4::CommonToken& token,
               DiagnosticEngine& diagnostics) {
   Span span = TokenSpan(file, token);
+  std::string_view text = sources.text(span);
   switch (token.getType()) {
     case KdlLexer::UNKNOWN:
-      ReportUnknown(file, text, span.begin, diagnostics);
+      ReportUnknown(file, text, RestOfLine(sources.text(file), span.begin), span.begin,
+                    diagnostics);
       return Mend::Drop;
     case KdlLexer::BAD_NUMBER:
       diagnostics.Report(diag::BadNumber, span, text).Help(HelpForNumber(text));
@@ -241,6 +248,7 @@ Span TokenSpan(FileId file, const antlr4::Token& token) {
 bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngine& diagnostics) {
   lexed.lexer.removeErrorListeners();
   if (sources.text(file).starts_with(kByteOrderMark)) lexed.input.seek(kByteOrderMark.size());
+  size_t directive_line = 0;  // a line that contains `#`, as in C or a comment of Python
   for (;;) {
     std::unique_ptr<antlr4::Token> token = lexed.lexer.nextToken();
     if (token->getType() == antlr4::Token::EOF) {
@@ -249,10 +257,12 @@ bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngi
     }
     auto& common = static_cast<antlr4::CommonToken&>(*token);
     size_t type = token->getType();
+    if (token->getLine() == directive_line) continue;
+    if (type == KdlLexer::UNKNOWN && token->getText() == "#") directive_line = token->getLine();
     bool repeated = type == KdlLexer::UNKNOWN && !lexed.faulty_lines.empty() &&
                     lexed.faulty_lines.back() == token->getLine();
     if (repeated) continue;
-    Mend mend = MendWord(file, sources.text(TokenSpan(file, common)), common, diagnostics);
+    Mend mend = MendWord(sources, file, common, diagnostics);
     if (mend == Mend::Stop) return false;
     if (mend == Mend::Drop || token->getType() != type)
       lexed.faulty_lines.push_back(token->getLine());

@@ -16,7 +16,7 @@ from shared import checks
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 # Words of the help texts that contain text to type.
 SUGGESTS = re.compile(r"write |declare `range |name the ranges: |name it: ")
-FOLDERS = ["sema", "passes", "run", "driver", "syntax"]
+FOLDERS = ["sema", "passes", "run", "driver", "syntax", "beginners"]
 # Help texts that have gaps, or that are about a whole statement or more.
 PROSE = [
     "write (all of it|each output once|a kernel for each|another tensor|the same `on …` at|a sum of|a whole number|the rest of|it|its|several conditions|the parameter's name|the type|the stage|a number|the numbers|a parameter)\\b",
@@ -29,8 +29,17 @@ PROSE = [
     "write (target\\(|let y|cores\\(|\\w+(\\.\\w+)?<|iota\\(|i\\.|x\\[i\\]:|x = |a <|dot\\(|reduce\\()",
     "write \\S+.* for \\w+$|write (if c then a else b|log\\(x\\)|exp\\(x\\)|max\\(|!b|true)",  # names from other languages
 ]
+# Helps for names and statements of other languages, which show an example.
+PROSE += [
+    "write (iota|sum|max|min|dot|abs|log|exp|pow|rsqrt|tanh|sqrt|mean|prod)\\(",
+    "write (core_num|core_id|the indices|the name|generic parameters|x\\[i\\],|x as \\w+$)",
+    "write `(spmd for i in N|atomic h|print|var t:|y\\[i\\] = e|import std|let \\w+ = x\\[i\\];`)",
+]
 # Files in which a second mistake is reported once the first mistake is fixed, and why.
 SECOND = {
+    ("beginners/c_brackets.kdl", "E0340"): "both sides have two pairs of brackets",
+    ("beginners/halide_calls.kdl", "E0307"): "the right side has parentheses, too",
+    ("sema/help_of_sums.kdl", "E0376"): "the declaration also lacks a value",
     ("passes/check_disjoint_wraps_sizes.kdl", "E0414"): "another store may touch the element, too",
     ("sema/help_of_ranges.kdl", "E0357"): "the reduction over the declared range also lacks its `over`",
     ("sema/help_of_unknown_dimensions.kdl", "E0376"): "the declaration also lacks a value",
@@ -119,12 +128,46 @@ def replaced(lines, number, line):
     return lines[:number - 1] + [line] + lines[number:]
 
 
+def without_module(lines, found, match):
+    text = match.group(1)
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], re.sub(r"\w+\." + re.escape(text), text, line))
+
+
+def directive(lines, found, match):
+    return replaced(lines, found["line"], match.group(1))
+
+
+def loop_head(lines, found, match):
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], re.sub(r"for \([^)]*\) ", match.group(1) + " ", line))
+
+
+def binder(lines, found, match):
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], re.sub(r"\w+ in range\([^)]*\)", match.group(1), line))
+
+
+def size_name(lines, found, match):
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], line.replace(f"{match.group(2)}.shape[0]", match.group(1)))
+
+
 # Forms of the text to type, and how to insert each form into the file.
 FORMS = [
+    (r"write '([^']* else [^']*)', which is", in_place),
+    (r"write '([^']* - \d+)' to count from the end", in_place),
+    (r"write `([^`]*)`: (?:elements have|one pair of) brackets", in_place),
+    (r"write `(const [^`]*;)`", directive),
+    (r"write `(for \w+ in \S+\.\.[^`]*?) \{ … \}`$", loop_head),
+    (r"write `(\w+ in [^`]*\.\.[^`]*)`$", binder),
+    (r"write (\w+): the sizes of '(\w+)'", size_name),
+    (r"write '(\w+\([^']*\))'$", without_module),
+    (r"write '([a-z]+\d+|bool)'$", in_place),
     (r"write '[^']+ as \w+[^']*'( and '[^']+')?", converted),
     (r".*write '(-?\d+)'", in_place),
     (r"write `(let|var) (\w+): (\w+) = ([^`…]*);` where it is declared", declared),
-    (r"write `(spmd for \w+ in [^`]*)`", walked),
+    (r"write `(spmd for \w+ in [^`{]*)`", walked),
     (r"write `range (\w+) in (\w+) max 1024;`", bounded),
     (r".*write `atomic ([^`]*) = …;?`", atomic),
     (r"(?:name the ranges|to reduce over a range, name it): (\w+\([^…]* over [^…]*\))$", in_place),

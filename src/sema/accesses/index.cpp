@@ -1,10 +1,12 @@
 #include "sema/accesses/index.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sema/accesses/index_dim.h"
 #include "sema/accesses/slice.h"
@@ -34,8 +36,18 @@ void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base
   std::optional<int64_t> beyond = ConstantDifference(state.module.sizes, index.offset, size);
   bool below = IsConstant(index.offset) && index.offset->value < 0;
   if (!below && !(beyond && *beyond >= 0)) return;
-  state.diagnostics.Report(diag::IndexOutside, index.span, ToString(index.offset), base.name.text(),
-                           dim, ToString(size));
+  Diagnostic& report =
+      state.diagnostics.Report(diag::IndexOutside, index.span, ToString(index.offset),
+                               base.name.text(), dim, ToString(size));
+  if (below)
+    report.Help(
+        fmt::format("write '{} - {}' to count from the end", ToString(size), -index.offset->value));
+}
+
+/// Whether the index is the `None` of Python, which adds a dimension there.
+bool IsNewAxis(const syntax::Index& index) {
+  const auto* name = syntax::DynAs<syntax::NameExpr>(index.value);
+  return name != nullptr && name->name.text() == "None";
 }
 
 struct Base {
@@ -43,7 +55,23 @@ struct Base {
   bool old = false;
 };
 
+/// Returns how to write a size instead of `x.shape[0]`, or an empty string.
+std::string HelpForShape(FunctionState& state, const Expr* expr) {
+  const auto* field = syntax::DynAs<syntax::FieldExpr>(expr);
+  const auto* name = field != nullptr ? syntax::DynAs<syntax::NameExpr>(field->base) : nullptr;
+  const Entity* tensor = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (tensor == nullptr || !tensor->type.is_tensor() || tensor->type.dims.empty()) return "";
+  std::vector<std::string> sizes;
+  for (Size size : tensor->type.dims) sizes.push_back(ToString(size));
+  return fmt::format("write {}: the sizes of '{}' have names", fmt::join(sizes, " or "),
+                     name->name.text());
+}
+
 Base ReportBase(FunctionState& state, const Expr* expr) {
+  if (std::string help = HelpForShape(state, expr); !help.empty()) {
+    state.diagnostics.Report(diag::NotIndexable, expr->span, Quote(state, expr)).Help(help);
+    return {};
+  }
   state.diagnostics.Report(diag::NotIndexable, expr->span, Quote(state, expr))
       .Help("index a tensor by its name: x[…]");
   return {};
@@ -170,7 +198,9 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     access->dims.push_back(*std::move(dim));
     type.ranges = UnionOf(type.ranges, RangesOfIndex(state, access->dims.back()));
   }
-  if (base.entity != nullptr && index.indices.size() != base.entity->type.dims.size()) {
+  if (std::ranges::any_of(index.indices, IsNewAxis)) {
+    ok = false;  // the name itself is reported
+  } else if (base.entity != nullptr && index.indices.size() != base.entity->type.dims.size()) {
     state.diagnostics
         .Report(diag::IndexCount, index.span, base.entity->name.text(),
                 Indices(base.entity->type.dims.size()), index.indices.size())

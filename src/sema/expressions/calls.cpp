@@ -406,6 +406,24 @@ void CheckNamesIn(FunctionState& state, const CallExpr& call) {
   for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
 }
 
+/// Replaces an argument such as `axis = 1` of NumPy by the range of that index of the operand.
+CallExpr AlongAxis(const FunctionState& state, const CallExpr& call) {
+  CallExpr changed = call;
+  std::erase_if(changed.args, [](const syntax::Arg& arg) {
+    return arg.name && (arg.name.name.text() == "axis" || arg.name.name.text() == "dim");
+  });
+  if (changed.args.size() + 1 != call.args.size() || changed.args.empty()) return changed;
+  const auto* axis = syntax::DynAs<syntax::IntLit>(call.args.back().value);
+  const auto* operand = syntax::DynAs<syntax::IndexExpr>(changed.args[0].value);
+  if (axis == nullptr || operand == nullptr || axis->value >= operand->indices.size())
+    return changed;
+  const auto* range = syntax::DynAs<syntax::NameExpr>(operand->indices[axis->value].value);
+  const Entity* entity = range != nullptr ? state.scopes.Find(range->name) : nullptr;
+  bool is_range = entity != nullptr && entity->kind == EntityKind::Range;
+  if (is_range) changed.args.push_back(operand->indices[axis->value]);
+  return changed;
+}
+
 /// Reports a reduction without `over`. An operand with an error is reported first, because its ranges are unknown.
 void ReportMissingOver(FunctionState& state, const CallExpr& call) {
   for (const Expr* arg : CheckArgs(state, call)) {
@@ -413,7 +431,7 @@ void ReportMissingOver(FunctionState& state, const CallExpr& call) {
     bool is_range = info.entity != nullptr && info.entity->kind == EntityKind::Range;
     if (info.type.is_error() && !is_range) return;
   }
-  std::optional<std::string> text = WithRanges(state, call);
+  std::optional<std::string> text = WithRanges(state, AlongAxis(state, call));
   state.diagnostics.Report(diag::MissingOver, call.span, call.callee.name.text())
       .Help(text ? fmt::format("name the ranges: {}", *text)
                  : "index the operand with a range, and name this range after `over`");

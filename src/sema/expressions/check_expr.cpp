@@ -17,6 +17,7 @@
 #include "sema/types/traits.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/imports.h"
+#include "sema/walk/index_help.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
 
@@ -154,6 +155,14 @@ Type CheckExpr(FunctionState& state, const Expr* expr) {
 
 namespace {
 
+std::string HelpForTensor(FunctionState& state, const Expr* expr, std::string_view text,
+                          const Type& type) {
+  const auto* name = syntax::DynAs<syntax::NameExpr>(expr);
+  const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (entity != nullptr) return HelpForIndexing(state, *entity);
+  return fmt::format("index it: {}[{}]", text, type.dims.empty() ? "" : "…");
+}
+
 KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const Type& type) {
   std::string text = Quote(state, expr);
   switch (type.kind) {
@@ -163,7 +172,7 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
       break;
     case TypeKind::Tensor:
       state.diagnostics.Report(diag::TensorAsValue, expr->span, text, ToString(type))
-          .Help(fmt::format("index it: {}[{}]", text, type.dims.empty() ? "" : "…"));
+          .Help(HelpForTensor(state, expr, text, type));
       break;
     case TypeKind::Pipe:
       state.diagnostics.Report(diag::PipeAsValue, expr->span, text)
@@ -230,7 +239,26 @@ Type CheckInteger(FunctionState& state, const Expr* expr, std::string_view what)
   return Type{};
 }
 
+namespace {
+
+/// Reports a condition such as `i < N` for a range i, which guards against indices that do not exist.
+bool ReportGuard(FunctionState& state, const Expr* expr) {
+  const auto* comparison = syntax::DynAs<syntax::BinaryExpr>(expr);
+  if (comparison == nullptr || comparison->op != syntax::BinaryOp::Lt) return false;
+  const auto* name = syntax::DynAs<syntax::NameExpr>(comparison->lhs);
+  const Entity* range = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (range == nullptr || range->kind != EntityKind::Range) return false;
+  state.diagnostics.Report(diag::RangeAsValue, name->span, name->name.text())
+      .Help(fmt::format(
+          "remove the condition: '{}' only has indices that exist, so its last block is shorter",
+          name->name.text()));
+  return true;
+}
+
+}  // namespace
+
 Type CheckCondition(FunctionState& state, const Expr* expr, std::string_view what, bool scalar) {
+  if (scalar && ReportGuard(state, expr)) return Type{};
   Type type = CheckFinalValue(state, expr);
   if (type.is_error()) return type;
   if (type.scalar != Scalar::Bool) {

@@ -14,6 +14,7 @@
 #include "sema/types/coerce.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/expr.h"
+#include "sema/walk/index_help.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
 
@@ -37,14 +38,17 @@ std::string_view TargetName(const AssignStmt& assign) {
 /// Checks a target that is a name. It must name a `var`, and this `var` must not be declared outside an
 /// enclosing `spmd for`.
 Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax::NameExpr& name) {
-  const Entity* entity = Resolve(state, name.name, name.span);
+  const Entity* entity = state.scopes.Find(name.name);
+  if (entity == nullptr)
+    ReportUnknown(state, name.name.text(), name.span,
+                  fmt::format("declare it first: `var {} = {};`", name.name.text(),
+                              assign.op == AssignOp::Set ? Quote(state, assign.value) : "0.0"));
   ExprInfo& info = state.fn.exprs[assign.target];
   info = ExprInfo{};
   if (entity == nullptr || IsFaulty(*entity)) return Type{};
   if (entity->type.is_tensor() && entity->kind != EntityKind::Const) {
     state.diagnostics.Report(diag::TensorAssigned, name.span, entity->name.text())
-        .Help(fmt::format("index it: {}[{}] = …", entity->name.text(),
-                          entity->type.dims.empty() ? "" : "…"));
+        .Help(HelpForIndexing(state, *entity, " = …"));
     return Type{};
   }
   if (entity->kind != EntityKind::Var) {

@@ -110,6 +110,8 @@ bool MayStand(FunctionState& state, const Stmt* stmt) {
   if (is_static) report.Help("write `assert`, which is checked at run time");
   if (stmt->kind == StmtKind::Launch || is_fuse) report.Help("launch kernels from a program");
   if (stmt->kind == StmtKind::Expect) report.Help("use `expect` in a test");
+  if (stmt->kind == StmtKind::Return)
+    report.Help("store the result in a parameter, such as `result: out f32[1]`");
   DeclareNamesOf(state, stmt);
   return false;
 }

@@ -43,7 +43,9 @@ void ReportUnknown(FunctionState& state, const syntax::Attribute& attribute) {
   std::ranges::transform(kForms, names.begin(), &Form::name);
   std::string_view nearest = NearestName(name, names);
   state.diagnostics.Report(diag::UnknownAttribute, attribute.span, name)
-      .Help(nearest.empty()
+      .Help(attribute.args.empty() && state.scopes.Find(attribute.name.name) != nullptr
+                ? "write dot(a[i, k], b[k, j] over k) for a product of matrices"
+            : nearest.empty()
                 ? "the attributes are @depth, @pipelined, @order, @unroll, @dynamic and @team"
                 : fmt::format("did you mean '@{}'?", nearest));
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "sema/model/ast_walk.h"
 #include "sema/types/size_arithmetic.h"
 #include "sema/types/sizes.h"
@@ -75,13 +78,27 @@ std::optional<WalkFacts> CheckBlocks(FunctionState& state, const Extent& extent)
   return walk;
 }
 
+/// Returns the bounds that Python's `range(…)` means, such as `0..K`, or an empty string for another expression.
+std::string BoundsOfPython(FunctionState& state, const syntax::Expr* expr) {
+  const auto* call = syntax::DynAs<syntax::CallExpr>(expr);
+  if (call == nullptr || call->receiver != nullptr || call->callee.name.text() != "range" ||
+      call->args.empty() || call->args.size() > 3)
+    return "";
+  std::vector<std::string> args;
+  for (const syntax::Arg& arg : call->args) args.push_back(Quote(state, arg.value));
+  if (args.size() == 1) return fmt::format("0..{}", args[0]);
+  return fmt::format("{}..{}{}", args[0], args[1], args.size() == 3 ? " step " + args[2] : "");
+}
+
 void ReportNoBlocks(FunctionState& state, const Extent& extent, std::string_view name) {
   std::string binder = name.empty() ? "" : fmt::format("{} in ", name);
   std::string size = Quote(state, extent.hi);
   const auto* hi = syntax::DynAs<syntax::NameExpr>(extent.hi);
   const Entity* entity = hi != nullptr ? state.scopes.Find(hi->name) : nullptr;
   Diagnostic& report = state.diagnostics.Report(diag::BinderWithoutBlocks, extent.hi->span, size);
-  if (entity != nullptr && entity->kind == EntityKind::Domain) {
+  if (std::string bounds = BoundsOfPython(state, extent.hi); !bounds.empty()) {
+    report.Help(fmt::format("write `{}{}`", binder, bounds));
+  } else if (entity != nullptr && entity->kind == EntityKind::Domain) {
     report.Help(fmt::format(
         "use a separate loop for the domain, with the other loops inside: `for {}{} {{ … }}`",
         binder, size));

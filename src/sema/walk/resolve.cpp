@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sema/model/builtins.h"
+#include "sema/walk/foreign_names.h"
 #include "support/near_names.h"
 
 namespace kdl::sema {
@@ -103,18 +104,6 @@ bool IsFaulty(const Entity& entity) {
 }
 
 namespace {
-
-/// Returns what to write instead of a name of another language, or an empty string.
-std::string HelpForForeign(std::string_view name) {
-  static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
-#define KDL_FOREIGN(name, help) {name, help},
-#include "sema/walk/foreign_names.def"
-  };
-  for (const auto& [foreign, help] : kForeign) {
-    if (foreign == name) return fmt::format("write {}", help);
-  }
-  return "";
-}
 
 /// Suggests the declaration of a range over a size. If the size is known only at run time, the range needs
 /// a bound or blocks.
@@ -244,9 +233,13 @@ std::optional<Scalar> ResolveWord(FunctionState& state, const syntax::TypeName& 
       candidates.push_back(binding.generic->name.text());
     }
     std::string_view nearest = NearestName(name.name.text(), candidates);
-    report.Help(nearest.empty()
-                    ? fmt::format("the types are bool, i8 to i64, u8 to u64, {}", FloatNames())
-                    : fmt::format("did you mean '{}'?", nearest));
+    std::string_view meant = TypeForForeign(name.name.text());
+    if (!meant.empty())
+      report.Help(fmt::format("write '{}'", meant));
+    else if (!nearest.empty())
+      report.Help(fmt::format("did you mean '{}'?", nearest));
+    else
+      report.Help(fmt::format("the types are bool, i8 to i64, u8 to u64, {}", FloatNames()));
   }
   return scalar;
 }

@@ -1,0 +1,165 @@
+#include "syntax/foreign_syntax.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kdl::syntax {
+
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+bool IsAmong(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool IsName(std::string_view word) {
+  return !word.empty() &&
+         (std::isalpha(static_cast<unsigned char>(word[0])) != 0 || word[0] == '_');
+}
+
+/// Returns the words from `begin` up to, but not including, `end`, as the author would write them in an expression.
+std::string Joined(const Words& words, size_t begin, size_t end) {
+  std::string text;
+  for (size_t at = begin; at < end; ++at) {
+    bool is_operator = !IsName(words[at]) && words[at].find_first_of("+-*/%<>=&|") == 0;
+    text += is_operator ? fmt::format(" {} ", words[at]) : std::string(words[at]);
+    if (words[at] == ",") text += ' ';
+  }
+  return text;
+}
+
+size_t FindWord(const Words& words, std::string_view word, size_t from) {
+  return static_cast<size_t>(
+      std::find(words.begin() + static_cast<std::ptrdiff_t>(std::min(from, words.size())),
+                words.end(), word) -
+      words.begin());
+}
+
+/// Returns the loop over indices that `for (int k = 0; k < K; k += 2)` means, or nothing if it has another form.
+std::optional<std::string> LoopOfC(const Words& words) {
+  size_t first = FindWord(words, ";", 0);
+  size_t second = FindWord(words, ";", first + 1);
+  size_t begin = FindWord(words, "=", 0);
+  if (second + 2 >= words.size() || begin + 1 >= first || first + 3 >= second) return std::nullopt;
+  std::string_view name = words[begin - 1];
+  std::string_view compare = words[first + 2];
+  if (words[first + 1] != name || (compare != "<" && compare != "<=")) return std::nullopt;
+  std::string end = Joined(words, first + 3, second);
+  if (compare == "<=") end += " + 1";
+  std::string step;
+  if (words[second + 2] == "+=" && second + 3 < words.size())
+    step = fmt::format(" step {}", words[second + 3]);
+  return fmt::format("for {} in {}..{}{} {{ … }}", name, Joined(words, begin + 1, first), end,
+                     step);
+}
+
+constexpr std::string_view kLoopWords[] = {"foreach", "forall", "parallel_for", "prange", "loop"};
+constexpr std::string_view kMemoryWords[] = {"__shared__", "__local",     "shared", "local",
+                                             "__private",  "groupshared", "static"};
+constexpr std::string_view kHeadWords[] = {
+    "__global__", "__device__", "__kernel", "void", "def", "func", "function", "proc",   "task",
+    "static",     "inline",     "extern",   "int",  "i32", "f32",  "float",    "double", "auto"};
+constexpr std::string_view kTypeWords[] = {"struct", "class", "typedef", "enum", "union"};
+
+}  // namespace
+
+std::string HelpForDirective(std::string_view line) {
+  Words words;
+  for (size_t at = 1; at < line.size();) {
+    size_t begin = line.find_first_not_of(" \t\r", at);
+    if (begin == std::string_view::npos) break;
+    at = std::min(line.find_first_of(" \t\r", begin), line.size());
+    words.push_back(line.substr(begin, at - begin));
+  }
+  std::string_view word = words.empty() ? "" : words[0];
+  if (word == "define" && words.size() == 3 && words[1].find('(') == std::string_view::npos)
+    return fmt::format("write `const {} = {};`", words[1], words[2]);
+  if (word == "define") return "use a `fn`: fn square(x: f32) -> f32 { return x * x; }";
+  if (word == "include")
+    return "remove it: builtin functions need no file; `import std.nn;` imports a file of the "
+           "library";
+  if (word == "pragma")
+    return "remove it: `spmd for i in N by 64 { … }` distributes the blocks of a loop over the "
+           "cores";
+  if (word == "if" || word == "ifdef" || word == "ifndef" || word == "endif" || word == "else")
+    return "remove it: an integer parameter, as in <B: int = 64>, has a value for each target, and "
+           "`if T is f64 { … }` is decided for each type";
+  return "start a comment with //";
+}
+
+std::string HelpForForeignItem(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  size_t first = !words.empty() && words[0] == "export" ? 1 : 0;
+  if (first >= words.size()) return {};
+  if (words[first] == "template")
+    return "write generic parameters after the name: kernel scale<T: f32 | f64>(…)";
+  if (IsAmong(words[first], kTypeWords))
+    return "use a tensor for each member; `(f32, i64)` is the type of a tuple";
+  if (!IsAmong(words[first], kHeadWords)) return {};
+  size_t bracket = FindWord(words, "(", first);
+  bool has_name = bracket < words.size() && bracket > first && IsName(words[bracket - 1]);
+  return fmt::format(
+      "begin a kernel with `kernel`, and write types after names: "
+      "export kernel {}(a: f32, x: in f32[N], y: out f32[N]) {{ … }}",
+      has_name ? words[bracket - 1] : "scale");
+}
+
+std::string HelpForForeignStatement(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  if (words.size() < 2) return {};
+  std::string_view first = words[0];
+  if (IsAmong(first, kLoopWords))
+    return "write `spmd for i in N by 64 { … }`, which distributes the blocks of N over the cores";
+  if (first == "for" && words[1] == "(") {
+    if (std::optional<std::string> loop = LoopOfC(words)) return fmt::format("write `{}`", *loop);
+    return "use `for i in 0..N { … }` to iterate over indices, or `for i in N by 16 { … }` over "
+           "blocks";
+  }
+  if (IsAmong(first, kMemoryWords) && phrase.error <= 3) {
+    size_t bracket = FindWord(words, "[", 0);
+    std::string_view name = bracket < words.size() ? words[bracket - 1] : "t";
+    return fmt::format(
+        "write `let {} = x[i];`: a tile is a value, and the compiler chooses its memory", name);
+  }
+  if (first == "let" && words[1] == "mut" && words.size() > 2)
+    return fmt::format("write `var {}`: a `var` can be assigned", words[2]);
+  bool is_name = phrase.error < words.size() && IsName(words[phrase.error]);
+  if (IsTypeOfC(first) && is_name && phrase.error >= 1 && phrase.error <= 2) {
+    std::string_view name = words[phrase.error];
+    size_t value = FindWord(words, "=", 0);
+    std::string text = value + 1 < words.size() ? Joined(words, value + 1, words.size()) : "…";
+    return fmt::format("declare a value with `let {0} = {1};`, or a variable with `var {0} = {1};`",
+                       name, text);
+  }
+  return {};
+}
+
+std::string HelpForQualifier(std::string_view word) {
+  static constexpr std::string_view kQualifiers[] = {
+      "uniform",  "varying",  "const",      "__global",     "__constant", "__local",
+      "restrict", "volatile", "__restrict", "__restrict__", "mut",        "ref"};
+  if (!IsAmong(word, kQualifiers)) return {};
+  return fmt::format(
+      "remove '{}': a parameter is the same for all blocks, and can be written only if it is `out` "
+      "or `inout`",
+      word);
+}
+
+bool IsTypeOfC(std::string_view word) {
+  static constexpr std::string_view kTypes[] = {"int",    "long", "unsigned", "float",
+                                                "double", "bool", "size_t",   "i32",
+                                                "i64",    "f32",  "f64",      "const"};
+  return IsAmong(word, kTypes);
+}
+
+}  // namespace kdl::syntax
