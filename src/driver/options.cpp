@@ -458,7 +458,7 @@ std::string HelpText(const CommandInfo& info) {
   text += "\n";
   for (const OptionInfo& option : kOptions) {
     if (!Takes(info, option)) continue;
-    std::string help(option.help);
+    std::string help = WithWarningGroups(option.help);
     if (!option.default_value.empty()) help += fmt::format(" (default: {})", option.default_value);
     text += Columns(Usage(option), help);
   }

@@ -1,5 +1,9 @@
 #include "driver/warnings.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,7 +28,6 @@ struct WarningInfo {
 constexpr WarningInfo kWarnings[] = {
 #define KDL_WARNING(group, kind, is_on) {group, kind.id, is_on},
 #include "driver/warnings.def"
-#undef KDL_WARNING
 };
 
 /// What becomes of the warnings of a group.
@@ -64,15 +67,36 @@ bool Apply(std::string_view choice, Treatments& groups) {
   return true;
 }
 
+/// Returns the names of the groups, in the order of the table: all of them, or those that are off without -W.
+std::vector<std::string_view> WarningGroups(bool only_off = false) {
+  std::vector<std::string_view> groups;
+  for (const WarningInfo& warning : kWarnings) {
+    bool is_listed = std::ranges::find(groups, warning.group) != groups.end();
+    if (!is_listed && !(only_off && warning.is_on)) groups.push_back(warning.group);
+  }
+  return groups;
+}
+
+void Fill(std::string& text, std::string_view place, std::string_view value) {
+  size_t at = text.find(place);
+  if (at != std::string::npos) text.replace(at, place.size(), value);
+}
+
 }  // namespace
+
+std::string WithWarningGroups(std::string_view help) {
+  std::string text(help);
+  Fill(text, "{groups}", fmt::format("{}", fmt::join(WarningGroups(), ", ")));
+  Fill(text, "{off}", fmt::format("{}", fmt::join(WarningGroups(true), ", ")));
+  return text;
+}
 
 void SetWarnings(std::span<const std::string> choices, DiagnosticEngine& diagnostics,
                  DiagnosticEngine& problems) {
   Treatments groups;
   for (const WarningInfo& warning : kWarnings)
     groups[warning.group] = {.is_reported = warning.is_on};
-  std::vector<std::string_view> names;
-  for (const auto& [group, treatment] : groups) names.push_back(group);
+  std::vector<std::string_view> names = WarningGroups();
   for (const std::string& choice : choices) {
     if (Apply(choice, groups)) continue;
     problems

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "support/diagnostics.h"
 
@@ -15,5 +16,9 @@ namespace kdl::driver {
 ///   -W error    all groups are errors      -W error=GROUP    this group is turned on, and its warnings are errors
 void SetWarnings(std::span<const std::string> choices, DiagnosticEngine& diagnostics,
                  DiagnosticEngine& problems);
+
+/// Returns the help of an option with the names of all groups in place of `{groups}`, and those that are off without -W in
+/// place of `{off}`.
+std::string WithWarningGroups(std::string_view help);
 
 }  // namespace kdl::driver

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/options.h"
+#include "driver/warnings.h"
 #include "kdl/version.h"
 #include "tools/pages.h"
 
@@ -45,7 +46,8 @@ std::string OptionText(const driver::OptionInfo& option) {
   for (const driver::CommandInfo& command : driver::AllCommands()) {
     if ((option.commands & command.bit) != 0) commands.push_back(command.name);
   }
-  std::string text = fmt::format("{}: {}", fmt::join(commands, ", "), option.help);
+  std::string text =
+      fmt::format("{}: {}", fmt::join(commands, ", "), driver::WithWarningGroups(option.help));
   if (!option.default_value.empty()) text += fmt::format(" (default: {})", option.default_value);
   return text;
 }

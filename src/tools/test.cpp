@@ -110,6 +110,7 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   for (const std::string& device : options.device) pass_on("device", device);
   for (const std::string& define : options.define) pass_on("define", define);
   for (const std::string& size : options.set) pass_on("set", size);
+  for (const std::string& choice : options.warnings) pass_on("warn", choice);
   if (options.allow_plugins) request.words.emplace_back("--allow-plugins");
   if (options.unproven) request.words.emplace_back("--unproven");
   if (!options.kernel.empty()) pass_on("kernel", options.kernel);

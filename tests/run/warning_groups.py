@@ -93,10 +93,25 @@ def plant_order(draw, text):
 PLANTS = [plant_value, plant_range, plant_parameter, plant_size, plant_order]
 
 
+def check_groups():
+    """Every kind of warning is in a group, and the help and the guide list all groups."""
+    table = re.findall(r'^KDL_WARNING\("([\w-]+)", [\w:]*::(\w+), (true|false)\)', (ROOT / "src/driver/warnings.def").read_text(), re.M)
+    rows = "".join(path.read_text() for path in (ROOT / "src").glob("*/diagnostics.def"))
+    kinds = set(re.findall(r'^KDL_DIAGNOSTIC\((\w+), "\w+", Warning,', rows, re.M))
+    checks.expect("every kind of warning is in a group", kinds == {kind for _, kind, _ in table}, str(kinds))
+    groups = {group: is_on for group, _, is_on in table}
+    guide = dict(re.findall(r"^\| `([\w-]+)` \| .* \| (yes|no) \|$", (ROOT / "samples/guide/testing.md").read_text(), re.M))
+    checks.expect("the guide lists the groups", {group: {"true": "yes", "false": "no"}[on] for group, on in groups.items()}
+                  == {group: guide.get(group) for group in groups}, str(guide))
+    text = subprocess.run(["kernelc", "check", "--help"], capture_output=True, text=True, timeout=60).stdout
+    checks.expect("the help lists the groups", ": " + ", ".join(groups) + ";" in re.sub(r"\s+", " ", text), text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--plants", type=int, default=60)
     options = parser.parse_args()
+    check_groups()
     texts = {}
     for file in sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.kdl")):
         text = file.read_text()

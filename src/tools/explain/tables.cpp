@@ -10,6 +10,7 @@
 #include "driver/diagnostics.h"
 #include "driver/options.h"
 #include "ir/diagnostics.h"
+#include "driver/warnings.h"
 #include "ir/op.h"
 #include "ir/op_info.h"
 #include "passes/diagnostics.h"
@@ -111,7 +112,8 @@ Table FunctionsTable() {
 Table OptionsTable() {
   Table table{"options", "Options; `kernelc COMMAND --help` lists those of a command.", {}};
   for (const driver::OptionInfo& option : driver::AllOptions()) {
-    table.rows.push_back({fmt::format("--{}", option.name), std::string(option.help)});
+    table.rows.push_back(
+        {fmt::format("--{}", option.name), driver::WithWarningGroups(option.help)});
   }
   return table;
 }

@@ -15,6 +15,7 @@
 #include "driver/report.h"
 #include "driver/run/contracts.h"
 #include "driver/run/select.h"
+#include "driver/warnings.h"
 #include "interp/contract.h"
 #include "targets/kinds.h"
 #include "tools/loading/loaded_kernel.h"
@@ -78,7 +79,10 @@ class KernelTest {
  public:
   KernelTest(const driver::Options& options, const std::vector<TestTarget>& targets,
              const LoadedKernel& kernel, std::vector<Row>& rows)
-      : options_(options), targets_(targets), kernel_(kernel), rows_(rows) {}
+      : options_(options), targets_(targets), kernel_(kernel), rows_(rows) {
+    DiagnosticEngine checked;  // problems have been reported when the options were read
+    driver::SetWarnings(options.warnings, report_, checked);
+  }
 
   /// Tests the shapes, and reports the first failure at the smallest shape for which it occurs. It
   /// is also a failure if inputs were found for fewer than half of the shapes, or only for shapes
@@ -93,6 +97,13 @@ class KernelTest {
       if (!TryAll((*shapes)[i], special)) return;
     }
     row.accepted = mutants_.Accepted();
+    if (!row.accepted.empty()) {
+      report_
+          .Report(driver::diag::WeakContract, {}, kernel_.contract().contract->function,
+                  row.accepted)
+          .Help("compare every element of each output: `ensures { y[i] ~ …; }`");
+      row.ok = !report_.has_errors();
+    }
     bool found = has_elements_ || !options_.set.empty();
     if (row.shapes > 0 && row.shapes >= undrawn_ && found) return;
     row.ok = false;
@@ -412,6 +423,7 @@ class FileTest {
     rows.erase(
         std::remove_if(rows.begin() + 1, rows.end(), [](const Row& row) { return row.runs == 0; }),
         rows.end());
+    if (ok) driver::PrintDiagnostics(test.report(), kernel.sources());
     if (!ok && (!rows[0].empty || prints_empty)) {
       size_t at = test.fault() ? test.fault()->target : 0;
       Print(function, choice, targets[at].spec, kernel, test);
