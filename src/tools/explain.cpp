@@ -19,6 +19,8 @@
 #include "tools/commands.h"
 #include "tools/explain/communication.h"
 #include "tools/explain/decide_targets.h"
+#include "tools/explain/examples.h"
+#include "tools/explain/language_sections.h"
 #include "tools/explain/library_items.h"
 #include "tools/explain/perf_report.h"
 #include "tools/explain/placement_map.h"
@@ -37,19 +39,39 @@ std::string HeadOf(const DiagnosticRow& row) {
                      WithoutPlaceholders(row.text));
 }
 
+/// Returns the lines of a program, indented.
+std::string Indented(std::string_view program) {
+  std::string text = "\n";
+  for (char c : program) {
+    if (text.ends_with('\n') && c != '\n') text += "    ";
+    text += c;
+  }
+  return text;
+}
+
 std::string ExplainDiagnostic(const DiagnosticRow& row) {
-  return fmt::format("{}\n{}\n", HeadOf(row), row.explanation);
+  std::string text = fmt::format("{}\n{}\n", HeadOf(row), row.explanation);
+  if (const Example* example = FindExample(row.id)) {
+    text += fmt::format("\nWrong:\n{}\nRight:\n{}", Indented(example->wrong()),
+                        Indented(example->right()));
+  }
+  return text;
 }
 
 /// Adds an entry of a table to the object of --json.
 using Entries = nlohmann::ordered_json;
 
 void AddEntry(Entries& entries, const DiagnosticRow& row, std::string_view phase) {
-  entries.push_back({{"id", row.id},
-                     {"severity", SeverityName(row.severity)},
-                     {"phase", phase},
-                     {"message", WithoutPlaceholders(row.text)},
-                     {"explanation", row.explanation}});
+  Entries entry = {{"id", row.id},
+                   {"severity", SeverityName(row.severity)},
+                   {"phase", phase},
+                   {"message", WithoutPlaceholders(row.text)},
+                   {"explanation", row.explanation}};
+  if (const Example* example = FindExample(row.id)) {
+    entry["wrong"] = example->wrong();
+    entry["right"] = example->right();
+  }
+  entries.push_back(std::move(entry));
 }
 
 /// Returns what the page about a word lists, as JSON. A word that is not in a table has a text only.
@@ -104,7 +126,18 @@ std::string PassOrderText(const std::string& word, const targets::Registry& fami
   return text;
 }
 
-/// Returns the page about a topic, an op, a pass, a builtin or the id of a diagnostic. Returns an
+/// Returns what `explain builtins` lists in addition to the builtins: other expressions with their form, and functions that
+/// need an import.
+std::string MoreBuiltins(const std::string& topic, const targets::Registry& families) {
+  std::string text;
+  for (const Table& table : AllTables(families)) {
+    bool is_more = table.topic == "reductions" || table.topic == "functions";
+    if (topic == "builtins" && is_more) text += "\n" + ListTable(table);
+  }
+  return text;
+}
+
+/// Returns the page about a topic, an op, a pass, a builtin, a word of the language or the id of a diagnostic. Returns an
 /// empty string if there is none.
 std::string PageFor(const std::string& word, const targets::Registry& families) {
   if (word == "manual") return ManualPage();
@@ -115,13 +148,16 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
     if (row.id == word) page += ExplainDiagnostic(row);
   }
   for (const Table& table : AllTables(families)) {
-    if (table.topic == word) return ListTable(table);
+    if (table.topic == word) return ListTable(table) + MoreBuiltins(word, families);
     if (table.topic == "diagnostics") continue;
     for (const TableRow& row : table.rows) {
       if (row.name == word) page += fmt::format("{} ({}): {}\n", row.name, table.topic, row.text);
     }
   }
-  return page + LibraryDeclaration(word) + PassOrderText(word, families);
+  page += LibraryDeclaration(word) + PassOrderText(word, families);
+  std::string section = LanguageSection(word);
+  if (section.empty()) return page;
+  return page.empty() ? section : fmt::format("{}\n{}", page, section);
 }
 
 std::string Hint(const std::string& word, const targets::Registry& families) {
@@ -142,6 +178,8 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
     known.push_back(table.topic);
     for (const TableRow& row : table.rows) known.push_back(row.name);
   }
+  std::vector<std::string> words = LanguageWords();
+  known.insert(known.end(), words.begin(), words.end());
   std::string_view nearest = NearestName(word, known);
   if (!nearest.empty()) return fmt::format("did you mean `kernelc explain {}`?", nearest);
   return "`kernelc explain` lists the diagnostics, `kernelc explain --help` the other topics";

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 
 #include "driver/diagnostics.h"
 #include "driver/options.h"
-#include "ir/diagnostics.h"
 #include "driver/warnings.h"
+#include "ir/diagnostics.h"
 #include "ir/op.h"
 #include "ir/op_info.h"
 #include "passes/diagnostics.h"
@@ -81,6 +82,29 @@ Table BuiltinsTable() {
   for (const sema::Builtin& builtin : sema::AllBuiltins()) {
     table.rows.push_back({std::string(builtin.spelling), std::string(builtin.meaning)});
   }
+  return table;
+}
+
+Table ReductionsTable() {
+  Table table{"reductions", "Reductions and scans over the ranges after `over`.", {}};
+  for (const auto& [name, meaning] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"sum", "sum(e over k, l): the sum of the elements along the ranges k and l"},
+           {"prod", "prod(e over k): the product"},
+           {"mean", "mean(e over k): the sum divided by the number of elements"},
+           {"max", "max(e over k): the largest element; max(a, b) is a function of two numbers"},
+           {"min", "min(e over k): the smallest element; min(a, b) is a function of two numbers"},
+           {"any", "any(e over k): whether e is true somewhere"},
+           {"all", "all(e over k): whether e is true everywhere"},
+           {"argmax", "argmax(e over k): the index of the largest element, as an i64"},
+           {"argmin", "argmin(e over k): the index of the smallest element, as an i64"},
+           {"dot", "dot(x, y over k): the sum of the products"},
+           {"reduce", "reduce(e over k with f init v): combines the elements with the fn f"},
+           {"cumsum",
+            "cumsum(e over k): the sums of the first element, of the first two, and so on"},
+           {"cumprod", "cumprod(e over k): the products so far"},
+           {"cummax", "cummax(e over k): the largest elements so far"},
+           {"scan", "scan(e over k with f init v): what the fn f has combined so far"}})
+    table.rows.push_back({name, meaning});
   return table;
 }
 
@@ -171,8 +195,8 @@ std::vector<DiagnosticRow> AllDiagnostics() {
 }
 
 std::vector<Table> AllTables(const targets::Registry& families) {
-  return {DiagnosticsTable(), OpsTable(),       PassesTable(families), BuiltinsTable(),
-          LibraryTable(),     FunctionsTable(), OptionsTable()};
+  return {DiagnosticsTable(), OpsTable(),     PassesTable(families), BuiltinsTable(),
+          ReductionsTable(),  LibraryTable(), FunctionsTable(),      OptionsTable()};
 }
 
 }  // namespace kdl::tools

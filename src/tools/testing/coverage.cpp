@@ -76,7 +76,8 @@ bool RowShows(const Table& table, const TableRow& row, const Shown& shown) {
   if (table.topic == "diagnostics")
     return shown.everything.find(fmt::format("[{}]", row.name)) != std::string::npos;
   if (table.topic == "ops") return HasWord(shown.ir, row.name);
-  if (table.topic == "builtins") return HasWord(shown.source, row.name);
+  if (table.topic == "builtins" || table.topic == "reductions")
+    return HasWord(shown.source, row.name);
   if (table.topic == "passes") return HasWord(shown.words, row.name);
   for (const driver::OptionInfo& option : driver::AllOptions()) {
     if (row.name == fmt::format("--{}", option.name)) return OptionShows(option, shown.words);
