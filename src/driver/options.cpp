@@ -241,6 +241,7 @@ void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngin
     diagnostics.Report(diag::TooManyFiles, {}, info.invocation, options.files[most]);
   } else if (options.files.empty() && !optional && !options.help) {
     std::string_view what = info.most_files < 0 ? "a file or folder" : "a .kdl or .kir file";
+    if (info.kind == Command::New) what = "the name of a project";
     diagnostics.Report(diag::FileMissing, {}, info.invocation, what)
         .Help(fmt::format("{} {}", info.invocation, info.words));
   }

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "driver/diagnostics.h"
+#include "driver/files.h"
+#include "driver/report.h"
+#include "support/source.h"
+#include "tools/commands.h"
+
+namespace kdl::tools {
+
+namespace {
+
+/// A file of a new project. `@NAME@` in the path and in the text is the name of the project.
+struct Template {
+  std::string_view path;
+  std::string_view text;
+};
+
+constexpr std::string_view kKernelFile =
+#include "new_project/kernel.kdl.inc"
+    ;
+
+constexpr Template kCMake[] = {
+    {"@NAME@.kdl", kKernelFile},
+    {
+        "CMakeLists.txt",
+#include "new_project/cmake/CMakeLists.txt.inc"
+    },
+    {
+        "main.cpp",
+#include "new_project/cmake/main.cpp.in.inc"
+    },
+    {
+        "README.md",
+#include "new_project/cmake/README.md.inc"
+    },
+    {
+        ".gitignore",
+#include "new_project/cmake/gitignore.inc"
+    },
+};
+
+constexpr Template kPython[] = {
+    {"@NAME@/@NAME@.kdl", kKernelFile},
+    {
+        "@NAME@/__init__.py",
+#include "new_project/python/__init__.py.inc"
+    },
+    {
+        "tests/test_@NAME@.py",
+#include "new_project/python/test_kernels.py.inc"
+    },
+    {
+        "pyproject.toml",
+#include "new_project/python/pyproject.toml.inc"
+    },
+    {
+        "README.md",
+#include "new_project/python/README.md.inc"
+    },
+    {
+        ".gitignore",
+#include "new_project/python/gitignore.inc"
+    },
+};
+
+constexpr std::string_view kNamePlace = "@NAME@";
+
+std::string Filled(std::string_view text, std::string_view name) {
+  std::string filled(text);
+  for (size_t at = filled.find(kNamePlace); at != std::string::npos;
+       at = filled.find(kNamePlace, at + name.size()))
+    filled.replace(at, kNamePlace.size(), name);
+  return filled;
+}
+
+/// Whether the name can be that of a file of kernels, a C++ namespace, a CMake target and a Python package.
+bool IsProjectName(std::string_view name) {
+  auto is_part = [](char c) {
+    return c == '_' || std::isdigit(static_cast<unsigned char>(c)) != 0 || (c >= 'a' && c <= 'z');
+  };
+  return !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
+         std::ranges::all_of(name, is_part);
+}
+
+std::vector<driver::OutputFile> FilesOf(std::span<const Template> templates,
+                                        const std::string& folder, std::string_view name) {
+  std::vector<driver::OutputFile> files;
+  for (const Template& one : templates)
+    files.push_back({folder + "/" + Filled(one.path, name), Filled(one.text, name)});
+  return files;
+}
+
+/// Writes the project, and returns the text that lists its files.
+std::string WriteProject(const driver::Options& options, DiagnosticEngine& diagnostics) {
+  namespace fs = std::filesystem;
+  const std::string& folder = options.files[0];
+  std::string name = fs::path(folder).filename().string();
+  std::error_code none;
+  if (!IsProjectName(name)) {
+    diagnostics.Report(driver::diag::BadProject, {}, folder, "it is not a name of a project")
+        .Help("use lower-case letters, digits and `_`, and begin with a letter");
+  } else if (fs::exists(folder, none)) {
+    diagnostics.Report(driver::diag::BadProject, {}, folder, "it exists")
+        .Help("choose another name");
+  }
+  if (diagnostics.has_errors()) return "";
+  auto files = options.python ? FilesOf(kPython, folder, name) : FilesOf(kCMake, folder, name);
+  std::string listed;
+  for (const driver::OutputFile& file : files) {
+    if (!driver::MakeFolder(fs::path(file.path).parent_path().string(), diagnostics)) return "";
+    listed += file.path + "\n";
+  }
+  if (!driver::WriteOutputFiles(files, diagnostics)) return "";
+  return listed + fmt::format("\n{}/README.md says how to build and test it\n", folder);
+}
+
+}  // namespace
+
+int RunNew(const driver::Options& options, const targets::Registry&) {
+  DiagnosticEngine diagnostics;
+  std::string text = WriteProject(options, diagnostics);
+  driver::PrintDiagnostics(diagnostics, SourceManager());
+  if (diagnostics.has_errors()) return driver::ExitCodeOf(diagnostics);
+  return driver::PrintOutput(text) ? driver::kExitDone : driver::kExitEnvironment;
+}
+
+}  // namespace kdl::tools
