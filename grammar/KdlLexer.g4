@@ -81,6 +81,7 @@ DOT : '.' ;
 DOTDOT : '..' ;
 ARROW : '->' ;
 AT : '@' ;
+QUESTION : '?' ;
 TILDE : '~' ;
 ASSIGN : '=' ;
 PLUS_ASSIGN : '+=' ;

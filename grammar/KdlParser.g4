@@ -35,7 +35,7 @@ functionType : FN LPAREN (type (COMMA type)*)? RPAREN ARROW type ;
 
 choices : IN LBRACE expr (COMMA expr)* RBRACE ;
 
-param : name COLON direction? type placement? ;
+param : name COLON direction? type QUESTION? placement? ;
 
 direction : IN | OUT | INOUT | PUSH | POP ;
 
@@ -114,7 +114,9 @@ binder : name IN extent ;
 
 domainBinders : name (COMMA name)+ IN name ;
 
-extent : expr (DOTDOT expr)? (BY expr)? (STEP expr)? ;
+extent : (expr (DOTDOT expr)? | pack) (BY expr)? (STEP expr)? ;
+
+pack : name DOTDOT ;
 
 whileStmt : WHILE expr attribute* block ;
 
@@ -146,7 +148,9 @@ typeName : name (DOT name)? ;
 
 typeTest : typeName IS typeNames ;
 
-type : typeName (LBRACK (expr (COMMA expr)*)? RBRACK)? | LPAREN type (COMMA type)+ RPAREN ;
+type : typeName (LBRACK (dim (COMMA dim)*)? RBRACK)? | LPAREN type (COMMA type)+ RPAREN ;
+
+dim : expr | pack ;
 
 // ---- Expressions
 

@@ -7,11 +7,16 @@
 
 #include "core/dynamic_scalar.h"
 #include "core/element.h"
+#include "core/packs.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
 
 namespace {
+
+bool IsNothing(const kdl_dynamic_arg& given) {
+  return given.kind == KDL_DYNAMIC_TENSOR && given.value.tensor == nullptr;
+}
 
 // Returns an error if an argument cannot be one for this parameter, whatever the types of tensors are.
 Error CheckKind(const kdl_param_desc& param, const kdl_dynamic_arg& given) {
@@ -22,7 +27,7 @@ Error CheckKind(const kdl_param_desc& param, const kdl_dynamic_arg& given) {
     return is_tensor ? ConvertNumber(given, param, &bits) : nullptr;
   }
   if (!is_tensor) return Invalid("'", param.name, "' must be a tensor, not a number");
-  if (given.value.tensor == nullptr) return Invalid("the tensor for '", param.name, "' is NULL");
+  if (IsNothing(given)) return nullptr;  // optional, or else no variant fits
   const kdl_tensor& view = *given.value.tensor;
   if (view.rank < 0 || view.rank > KDL_MAX_RANK || FactsOfElement(view.element) == nullptr)
     return Invalid("the tensor for '", param.name, "' has rank ", view.rank, " and element type ",
@@ -34,6 +39,10 @@ bool Fits(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
   for (std::size_t p = 0; p < given.size(); ++p) {
     const kdl_param_desc& param = variant.params[p];
     if (param.is_tensor == 0) continue;
+    if (IsNothing(given[p]) || IsAbsent(variant, param)) {
+      if (!IsNothing(given[p]) || !IsAbsent(variant, param)) return false;
+      continue;
+    }
     const kdl_tensor& view = *given[p].value.tensor;
     if (view.element != param.element || view.rank != param.rank) return false;
     for (std::int32_t d = 0; d < param.rank; ++d) {
@@ -45,11 +54,19 @@ bool Fits(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
 
 Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given) {
   const Candidate& any = kernels[0].candidate;
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    if (!IsNothing(given[p])) continue;
+    const bool is_optional = std::any_of(kernels.begin(), kernels.end(), [&](const auto& kernel) {
+      return IsAbsent(*kernel.candidate.variant, kernel.candidate.variant->params[p]);
+    });
+    if (!is_optional) return Invalid("the tensor for '", any.variant->params[p].name, "' is NULL");
+  }
   std::string text = Concat(any.kernel->name, " is called with");
   const char* comma = " ";
   for (std::size_t p = 0; p < given.size(); ++p) {
     if (any.variant->params[p].is_tensor == 0) continue;
-    text += Concat(comma, any.variant->params[p].name, ": ", Describe(*given[p].value.tensor));
+    text += Concat(comma, any.variant->params[p].name, ": ",
+                   IsNothing(given[p]) ? "NULL" : Describe(*given[p].value.tensor));
     comma = ", ";
   }
   text += "; it takes ";
@@ -79,7 +96,32 @@ bool IsDense(const kdl_tensor& view) {
   return dense;
 }
 
+bool NeedsMerge(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
+  if (std::ssize(given) != variant.param_count) return false;
+  bool differ = false;
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    if (given[p].kind != KDL_DYNAMIC_TENSOR || IsNothing(given[p])) continue;
+    differ |= given[p].value.tensor->rank != variant.params[p].rank;
+  }
+  return differ && HasPacks(variant);
+}
+
 }  // namespace
+
+Error MergedDynamic::Merge(const kdl_variant& variant, std::span<const kdl_dynamic_arg>* given) {
+  if (!NeedsMerge(variant, *given)) return nullptr;
+  given_.assign(given->begin(), given->end());
+  views_.resize(given_.size());
+  std::vector<kdl_tensor*> views(given_.size());
+  for (std::size_t p = 0; p < given_.size(); ++p) {
+    if (given_[p].kind != KDL_DYNAMIC_TENSOR || IsNothing(given_[p])) continue;
+    views_[p] = *given_[p].value.tensor;
+    views[p] = &views_[p];
+    given_[p].value.tensor = &views_[p];
+  }
+  *given = given_;
+  return MergePacks(variant, views);
+}
 
 Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
                           std::span<const kdl_dynamic_arg> given, std::int32_t* chosen) {
@@ -90,6 +132,8 @@ Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
   }
   for (std::size_t p = 0; p < given.size(); ++p)
     KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], given[p]));
+  MergedDynamic merged;
+  KDL_RETURN_IF_ERROR(merged.Merge(*any.variant, &given));
   const CalledKernel* fitting = nullptr;
   for (const CalledKernel& kernel : kernels) {
     if (!Fits(*kernel.candidate.variant, given)) continue;
@@ -118,6 +162,14 @@ Error DynamicCall::Convert(const kdl_variant& variant, std::span<const kdl_dynam
 }
 
 Error DynamicCall::AddTensor(const kdl_param_desc& param, const kdl_dynamic_arg& given) {
+  if (IsNothing(given)) {
+    values_.Add().data = nullptr;
+    for (std::int32_t d = 0; d < param.rank; ++d) {
+      sizes_.Add(0);
+      strides_.Add(1);
+    }
+    return nullptr;
+  }
   const kdl_tensor& view = *given.value.tensor;
   if (param.direction != KDL_IN && given.is_read_only != 0)
     return Invalid("'", param.name, "' is read-only, but the kernel writes it");
@@ -131,6 +183,15 @@ Error DynamicCall::AddTensor(const kdl_param_desc& param, const kdl_dynamic_arg&
 }
 
 namespace {
+
+// Returns the view that is given, or an empty one for a parameter that is absent.
+kdl_tensor GivenView(const kdl_param_desc& param, const kdl_dynamic_arg& given) {
+  if (!IsNothing(given)) return *given.value.tensor;
+  kdl_tensor view = {};
+  const std::array<std::int64_t, KDL_MAX_RANK> sizes = {};
+  static_cast<void>(MakeView(param.element, param.rank, sizes.data(), param.name, &view));
+  return view;
+}
 
 // Performs the checks of the launch, except those that depend on strides.
 Error CheckWithoutGaps(const DenseArguments& arguments, Binding* binding) {
@@ -154,6 +215,8 @@ Error CheckWithoutGaps(const DenseArguments& arguments, Binding* binding) {
 
 Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
                    std::span<const kdl_dynamic_arg> given) {
+  MergedDynamic merged;
+  KDL_RETURN_IF_ERROR(merged.Merge(*kernels[0].candidate.variant, &given));
   DynamicCall call;
   std::int32_t chosen = 0;
   KDL_RETURN_IF_ERROR(call.Choose(kernels, given, &chosen));
@@ -164,7 +227,7 @@ Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
   for (std::size_t p = 0; p < given.size(); ++p) {
     const kdl_param_desc& param = binding.candidate.variant->params[p];
     if (param.is_tensor == 0) continue;
-    const kdl_tensor& view = binding.tensors.Add(*given[p].value.tensor);
+    const kdl_tensor& view = binding.tensors.Add(GivenView(param, given[p]));
     const std::string what = Concat("array '", param.name, "'");
     KDL_RETURN_IF_ERROR(CheckView(view, what, &binding.spans.Add()));
     KDL_RETURN_IF_ERROR(CheckAddress(view, what));

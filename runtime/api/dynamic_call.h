@@ -2,12 +2,24 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "api/called_kernel.h"
 #include "core/binding.h"
 #include "core/small_array.h"
 
 namespace kdl::runtime {
+
+// The arguments of a call after dimensions have been merged to packs.
+class MergedDynamic {
+ public:
+  // Replaces the arguments if anything is merged. They are valid for as long as this object.
+  Error Merge(const kdl_variant& variant, std::span<const kdl_dynamic_arg>* given);
+
+ private:
+  std::vector<kdl_dynamic_arg> given_;
+  std::vector<kdl_tensor> views_;
+};
 
 // Chooses a kernel for the arguments of a call, and converts them to the form that kernels take.
 class DynamicCall {

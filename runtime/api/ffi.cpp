@@ -31,6 +31,10 @@ Error AddArgument(const kdl_ffi_any& any, std::int32_t number, Arguments* argume
     arguments->given.Add({KDL_DYNAMIC_FLOAT, 0, {.number = any.value.number}});
     return nullptr;
   }
+  if (any.type == kFfiNone) {
+    arguments->given.Add({KDL_DYNAMIC_TENSOR, 0, {.tensor = nullptr}});
+    return nullptr;
+  }
   const dlpack::Tensor* tensor = TensorOf(any);
   if (tensor == nullptr) {
     return Invalid("argument ", number,

@@ -13,6 +13,7 @@ namespace kdl::runtime {
 
 // Values of TVMFFITypeIndex.
 enum FfiType : std::int32_t {
+  kFfiNone = 0,
   kFfiInteger = 1,
   kFfiBool = 2,
   kFfiFloat = 3,

@@ -4,6 +4,7 @@
 
 #include "core/element.h"
 #include "core/handles.h"
+#include "core/packs.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
@@ -14,6 +15,11 @@ using Args = std::span<const kdl_arg>;
 
 // Whether the argument is null, that is, has neither an array nor a scalar type.
 bool IsNull(const kdl_arg& arg) { return arg.array == nullptr && arg.element == 0; }
+
+// Whether the argument is null, or a view that no buffer belongs to, such as that of an empty kdl::Tensor.
+bool IsNothing(const kdl_arg& arg) {
+  return IsNull(arg) || (arg.array != nullptr && arg.array->buffer == nullptr);
+}
 
 std::string DescribeArgument(const kdl_arg& arg) {
   if (IsNull(arg)) return "NULL";
@@ -30,7 +36,8 @@ struct Match {
   std::int32_t dimension = 0;
 };
 
-Match MatchParam(const kdl_param_desc& param, const kdl_arg& arg) {
+Match MatchParam(const kdl_variant& variant, const kdl_param_desc& param, const kdl_arg& arg) {
+  if (IsNothing(arg) && param.is_tensor != 0 && IsAbsent(variant, param)) return {Fit::kFits};
   if ((param.is_tensor != 0) != (arg.array != nullptr)) return {Fit::kTensor};
   if (arg.array == nullptr) return {arg.element == param.element ? Fit::kFits : Fit::kElement};
   const kdl_tensor& view = arg.array->view;
@@ -48,7 +55,7 @@ Match MatchVariant(const kdl_variant& variant, Args args) {
   if (variant.param_count != static_cast<std::int32_t>(args.size())) return {Fit::kCount};
   Match worst = {Fit::kFits};
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    Match match = MatchParam(variant.params[p], args[static_cast<std::size_t>(p)]);
+    Match match = MatchParam(variant, variant.params[p], args[static_cast<std::size_t>(p)]);
     match.param = p;
     if (match.fit < worst.fit) worst = match;
   }
@@ -156,7 +163,9 @@ Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Dev
 
 Error CheckTensors(const kdl_variant& variant, Args args, const Device& device) {
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    const kdl_array* array = args[static_cast<std::size_t>(p)].array;
+    const kdl_arg& arg = args[static_cast<std::size_t>(p)];
+    const kdl_array* array = arg.array;
+    if (IsNothing(arg) && IsAbsent(variant, variant.params[p])) continue;
     if (array != nullptr) KDL_RETURN_IF_ERROR(CheckTensor(variant.params[p], *array, device));
   }
   return nullptr;
@@ -185,6 +194,20 @@ void TakeView(const kdl_tensor& from, kdl_tensor* view) {
   if (from.rank > 0 && from.size[from.rank - 1] <= 1) view->stride[from.rank - 1] = 1;
 }
 
+// Adds the view for an optional tensor that is absent: null, with the sizes 0.
+void AddAbsent(const kdl_param_desc& param, Binding* binding) {
+  kdl_tensor& view = binding->tensors.Add();
+  view = {};
+  view.rank = param.rank;
+  view.element = param.element;
+  view.element_bits = FactsOfElement(param.element)->bits;
+  for (std::int32_t d = param.rank; d < KDL_MAX_RANK; ++d) view.size[d] = 1;
+  view.stride[param.rank - 1] = 1;
+  binding->spans.Add(0);
+  binding->memories.Add({});
+  binding->buffers.Add(nullptr);
+}
+
 void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
   binding->scalars.Reserve(args.size());
   binding->tensors.Reserve(args.size());
@@ -193,6 +216,10 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
   binding->buffers.Reserve(args.size());
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_arg& arg = args[static_cast<std::size_t>(p)];
+    if (variant.params[p].is_tensor != 0 && IsNothing(arg)) {
+      AddAbsent(variant.params[p], binding);
+      continue;
+    }
     if (arg.array == nullptr) {
       binding->scalars.Add(TakeScalar(arg.element, arg.bits));
       continue;
@@ -206,6 +233,37 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
   }
 }
 
+// The arguments of a launch after dimensions have been merged to packs. Valid for as long as this object.
+class MergedArgs {
+ public:
+  Error Merge(const kdl_variant& variant, Args* args) {
+    if (!NeedsMerge(variant, *args)) return nullptr;
+    args_.assign(args->begin(), args->end());
+    arrays_.resize(args->size());
+    std::vector<kdl_tensor*> views(args->size());
+    for (std::size_t p = 0; p < args_.size(); ++p) {
+      if (IsNothing(args_[p]) || args_[p].array == nullptr) continue;
+      arrays_[p] = *args_[p].array;
+      args_[p].array = &arrays_[p];
+      views[p] = &arrays_[p].view;
+    }
+    *args = args_;
+    return MergePacks(variant, views);
+  }
+
+ private:
+  static bool NeedsMerge(const kdl_variant& variant, Args args) {
+    if (static_cast<std::int32_t>(args.size()) != variant.param_count) return false;
+    bool differ = false;
+    for (std::size_t p = 0; p < args.size(); ++p)
+      differ |= args[p].array != nullptr && args[p].array->view.rank != variant.params[p].rank;
+    return differ && HasPacks(variant);
+  }
+
+  std::vector<kdl_arg> args_;
+  std::vector<kdl_array> arrays_;
+};
+
 Error BindUnprefixed(const Function& function, Device& device, std::int64_t core_num, Args args,
                      Binding* binding) {
   if (&function.registry() != &device.registry()) {
@@ -213,6 +271,8 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   }
   std::span<const Candidate> candidates;
   KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
+  MergedArgs merged;
+  KDL_RETURN_IF_ERROR(merged.Merge(*candidates[0].variant, &args));
   KDL_RETURN_IF_ERROR(PickVariant(candidates, args, &binding->candidate));
   const kdl_variant& variant = *binding->candidate.variant;
   KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));

@@ -136,6 +136,13 @@ Error ChooseCores(Device& device, const Candidate& candidate, std::int64_t* core
   return nullptr;
 }
 
+// Whether the variant's constants, such as "T=f32, bias=0", give this value to the parameter's name. Only the name of an
+// optional parameter is also that of a constant.
+bool HasConstant(const kdl_variant& variant, const kdl_param_desc& param, const char* value) {
+  const std::string all = Concat(", ", variant.constants, ",");
+  return all.find(Concat(", ", param.name, value, ",")) != std::string::npos;
+}
+
 }  // namespace
 
 std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
@@ -152,6 +159,18 @@ std::string Signature(const kdl_variant& variant) {
   text += ')';
   if (!std::string_view(variant.constants).empty()) text += Concat(" with ", variant.constants);
   return text;
+}
+
+bool IsOptional(const kdl_variant& variant, const kdl_param_desc& param) {
+  return HasConstant(variant, param, "=0") || HasConstant(variant, param, "=1");
+}
+
+bool IsAbsent(const kdl_variant& variant, const kdl_param_desc& param) {
+  // All sizes of an absent parameter are 0, which most variants exclude without a search of their constants.
+  if (param.rank == 0) return false;
+  for (std::int32_t d = 0; d < param.rank; ++d)
+    if (param.dim_symbol[d] != KDL_DIM_CONST || param.dim_const[d] != 0) return false;
+  return HasConstant(variant, param, "=0");
 }
 
 std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits) {
@@ -250,13 +269,15 @@ Error OfLaunch(std::string_view name, Error error) {
 }
 
 void Binding::KeepBuffers() {
-  for (Buffer* buffer : buffers) buffer->Retain();
+  for (Buffer* buffer : buffers)
+    if (buffer != nullptr) buffer->Retain();
   keeps_buffers = true;
 }
 
 void Binding::DropBuffers() {
   if (keeps_buffers) {
-    for (Buffer* buffer : buffers) buffer->Release();
+    for (Buffer* buffer : buffers)
+      if (buffer != nullptr) buffer->Release();
   }
   buffers.Clear();
 }

@@ -20,8 +20,8 @@ struct Binding {
   SmallArray<kdl_tensor, 8> tensors;  // one for each tensor parameter
   SmallArray<std::int64_t, 8> spans;  // the bytes from the first to the last element of each tensor
   SmallArray<kdl_memory, 8> memories;
-  SmallArray<Buffer*, 8> buffers;
-  bool keeps_buffers = false;  // whether the binding has a reference to each buffer
+  SmallArray<Buffer*, 8> buffers;  // null for an optional tensor that is absent
+  bool keeps_buffers = false;      // whether the binding has a reference to each buffer
   SmallArray<std::uint64_t, 8> scalars;
   kdl_args args = {};
   std::int64_t instances = 0;
@@ -46,6 +46,11 @@ std::string Spelling(const kdl_param_desc& param);
 std::string ParameterType(const kdl_param_desc& param);
 // Returns the declarations of all parameters, and the variant's constants: "(a: f32[M, K]) with BM=64".
 std::string Signature(const kdl_variant& variant);
+
+// Whether calls of the kernel may pass nothing for this parameter.
+bool IsOptional(const kdl_variant& variant, const kdl_param_desc& param);
+// Whether the parameter is optional, and the variant is for calls that pass nothing for it.
+bool IsAbsent(const kdl_variant& variant, const kdl_param_desc& param);
 
 // Converts a scalar, given in the low bytes of `bits`, to the form that kernels expect.
 std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits);

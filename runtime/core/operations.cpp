@@ -329,12 +329,14 @@ std::string LaunchOperation::Describe() const {
 
 std::vector<Access> LaunchOperation::Accesses() const {
   std::vector<Access> accesses;
+  std::size_t tensor = 0;
   for (std::int32_t p = 0; p < frame_.request.variant->param_count; ++p) {
     const kdl_param_desc& param = frame_.request.variant->params[p];
     if (param.is_tensor == 0) continue;
-    const std::size_t tensor = accesses.size();
+    const std::size_t index = tensor++;
+    if (binding_.buffers[index] == nullptr) continue;
     accesses.push_back(
-        {binding_.buffers[tensor], binding_.tensors[tensor], param.direction != KDL_IN});
+        {binding_.buffers[index], binding_.tensors[index], param.direction != KDL_IN});
   }
   for (const Ref<Buffer>* buffer : {&memory_.workspace, &memory_.shared})
     if (*buffer) accesses.push_back({buffer->get(), WholeOf(**buffer), true});

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "ir/op_kind.h"
+#include "ir/packs.h"
 #include "irgen/programs/devices.h"
 #include "irgen/programs/programs.h"
 #include "irgen/programs/reduced_outputs.h"
@@ -164,6 +165,13 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
     if (function.kind == ir::FunctionKind::Fn) break;
     function.generics.push_back(
         {generic.entity->name, generic.values, generic.is_auto, generic.choices});
+  }
+  for (const sema::OptionalInfo& optional : checked.optionals)
+    function.generics.push_back({optional.name, {optional.is_present ? 1 : 0}, false, {}});
+  for (const sema::DimInfo& dim : checked.dims) {
+    if (!dim.entity->is_pack) continue;
+    Name mark = module_.context().names.Intern(ir::PackMark(dim.entity->name));
+    function.generics.push_back({mark, {0}, false, {}});
   }
   DeclareParams(checked, gen);
   GenRequirements(gen);

@@ -51,6 +51,7 @@ void CheckUntakenBranches(ModuleState& module, FunctionGroup& group) {
   for (const TypeBinding& binding : first.types) combination.kinds.push_back(binding.scalar);
   for (const FunctionBinding& binding : first.functions)
     combination.functions.push_back(binding.function);
+  combination.optionals = first.optionals;
   DeclareGenerics(state, combination);
   CheckSignature(state);
   CheckBody(state);

@@ -51,6 +51,7 @@ void ReportUnusedNames(ModuleState& module, std::span<FunctionGroup* const> func
     for (const CheckedFunction* instance : group->instances) {
       if (!instance->is_checked) continue;
       for (const Entity* entity : instance->entities) {
+        if (entity->is_absent) continue;
         bool gives_size = entity->kind == EntityKind::TensorParam && GivesSize(*entity, *instance);
         if (ShouldBeUsed(*entity, group->item->function_kind) && !gives_size)
           Report(module, *entity);

@@ -57,7 +57,8 @@ struct Param : Node {
   Ident name;
   Direction direction = Direction::In;
   const TypeRef* type = nullptr;
-  Placement on;  ///< may be empty
+  bool is_optional = false;  ///< `T[N]?`: calls may pass nothing
+  Placement on;              ///< may be empty
 };
 enum class FunctionKind : uint8_t { Fn, Kernel, Program };
 struct TestItem;
@@ -71,7 +72,8 @@ struct FunctionItem : ItemOf<ItemKind::Function> {
   const BlockStmt* body = nullptr;
   std::vector<const Expr*> requirements;
   std::vector<Equation> ensures;
-  bool has_type_tests = false;  ///< it contains conditions such as `T is f32`
+  /// It contains conditions that are decided for each instance: `T is f32`, or `bias` for an optional parameter.
+  bool has_type_tests = false;
   /// If the program was made from a test, that test; otherwise null.
   const TestItem* test = nullptr;
 };

@@ -35,6 +35,7 @@ struct StringLit : ExprOf<ExprKind::StringLit> {
 struct AutoLit : ExprOf<ExprKind::AutoLit> {};
 struct NameExpr : ExprOf<ExprKind::Name> {
   Name name;
+  bool is_pack = false;  ///< `A..` in the type of a parameter or as the extent of a loop
 };
 struct UnaryExpr : ExprOf<ExprKind::Unary> {
   UnaryOp op = UnaryOp::Neg;

@@ -404,12 +404,21 @@ std::vector<TypeName> BuildTypeNames(Builder& builder, P::TypeNamesContext* node
   return types;
 }
 
+const Expr* BuildPack(Builder& builder, P::PackContext* node) {
+  auto* pack = builder.MakeExpr<NameExpr>(builder.NodeSpan(node->name()));
+  pack->name = BuildIdent(builder, node->name()).name;
+  pack->is_pack = true;
+  return pack;
+}
+
 const TypeRef* BuildType(Builder& builder, P::TypeContext* node) {
   auto* type = builder.arena.Make<TypeRef>();
   type->span = builder.NodeSpan(node);
   if (node->typeName() != nullptr) type->name = BuildTypeName(builder, node->typeName());
   type->has_brackets = node->LBRACK() != nullptr;
-  type->dims = BuildExprs(builder, node->expr());
+  for (P::DimContext* dim : node->dim())
+    type->dims.push_back(dim->pack() != nullptr ? BuildPack(builder, dim->pack())
+                                                : BuildExpr(builder, dim->expr()));
   for (P::TypeContext* element : node->type())
     type->elements.push_back(BuildType(builder, element));
   return type;

@@ -24,6 +24,8 @@ void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out);
 const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path);
 TypeName BuildTypeName(Builder& builder, P::TypeNameContext* type);
 std::vector<TypeName> BuildTypeNames(Builder& builder, P::TypeNamesContext* types);
+/// Builds the name of a pack of dimensions, `A..`.
+const Expr* BuildPack(Builder& builder, P::PackContext* pack);
 const TypeRef* BuildType(Builder& builder, P::TypeContext* type);
 StringLit* BuildString(Builder& builder, antlr4::tree::TerminalNode* text);
 Equation BuildEquation(Builder& builder, P::EquationContext* equation);

@@ -162,7 +162,7 @@ Extent BuildExtent(Builder& builder, P::ExtentContext* node) {
   // The parse tree lists the expressions in source order, so `take` builds one after another.
   size_t next = 0;
   auto take = [&] { return BuildExpr(builder, node->expr(next++)); };
-  const Expr* first = take();
+  const Expr* first = node->pack() != nullptr ? BuildPack(builder, node->pack()) : take();
   if (node->DOTDOT() != nullptr) {
     extent.lo = first;
     first = take();

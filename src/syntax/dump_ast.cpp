@@ -143,7 +143,8 @@ class Dumper {
       case ExprKind::AutoLit:
         return Leaf(role, "auto");
       case ExprKind::Name:
-        return Leaf(role, "name " + As<NameExpr>(expr).name.str());
+        return Leaf(role, fmt::format("name {}{}", As<NameExpr>(expr).name.text(),
+                                      As<NameExpr>(expr).is_pack ? ".." : ""));
       case ExprKind::Unary:
         return Dump(As<UnaryExpr>(expr), role);
       case ExprKind::Binary:
@@ -440,7 +441,8 @@ class Dumper {
     }
     for (const Param& param : item.params) {
       std::string head =
-          fmt::format("param {} {}", param.name.name.text(), Spelling(param.direction));
+          fmt::format("param {} {}{}", param.name.name.text(), Spelling(param.direction),
+                      param.is_optional ? " optional" : "");
       Placed(head, param.on);
       Open("", head);
       Dump(param.type);

@@ -117,11 +117,13 @@ void SetSpacing(Piece& piece, size_t type, size_t rule) {
       return;
     case P::SEMI:
     case P::COLON:
+    case P::QUESTION:
       piece.tight_before = true;
       return;
     case P::DOT:
     case P::DOTDOT:
-      piece.tight_before = piece.tight_after = true;
+      piece.tight_before = true;
+      piece.tight_after = rule != P::RulePack;
       return;
     case P::AT:
       piece.tight_after = true;

@@ -138,7 +138,8 @@ class Advisor {
     if (before == "elif" || before == "elsif") return "write `else if`";
     bool ends_value = TypeBeforeIs(
         {KdlLexer::IDENT, KdlLexer::INT, KdlLexer::FLOAT, KdlLexer::RPAREN, KdlLexer::RBRACK});
-    if (TokenIs(KdlLexer::IF) && ends_value) return "use `if c then a else b` to choose a value";
+    bool chooses = TokenIs(KdlLexer::IF) || TokenIs(KdlLexer::QUESTION);
+    if (chooses && ends_value) return "use `if c then a else b` to choose a value";
     if (ends_value && HidesDivision())
       return "`//` starts a comment; use `/` to divide integers, which rounds down: -7 / 2 is -4";
     return {};

@@ -42,7 +42,6 @@ size_t CodePointBytes(std::string_view text) {
 std::string HelpForUnknown(std::string_view text) {
   if (text == "'")
     return "use double quotes for strings, and a number for a character: 97 for the letter a";
-  if (text == "?") return "use `if c then a else b` to choose a value";
   if (text == "$" || text == "\\" || text == "`") return {};
   if (text == "×") return "use * for multiplication";
   if (text == "“" || text == "”") return "use plain double quotes for strings: \"";

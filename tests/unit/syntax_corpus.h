@@ -188,6 +188,11 @@ kernel all<T: f32 | f64, BM: int in {32, 64, 128} = auto, BN: int = 2 * 8>(
 requires { 0 <= ids[e] && ids[e] < M; }
 ensures { y[i, c] ~(rtol = 1e-3, atol = 0.5) old(y)[i, c] * 2.0; g = 1; x[i, i] ~ (x[i, i]); }
 
+kernel ranks(x: in f32[A.., 2 * C, by..]?, y: out f32[A..]? on npu, z: f32[]) {
+    spmd for a in A.. by B, b in by.. by by, c in 0..by by by { if !x { y[a] = 0; } else if x && z { } }
+    spmd k(none, if x then x else y);
+}
+
 program p(x: inout f32[M]) {
     let own: f32[M, N] on grid by (M: 64, _) = 0;
     swap(x, x);

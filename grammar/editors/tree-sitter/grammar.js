@@ -50,6 +50,6 @@ module.exports = grammar({
     string: _ => token(seq('"', repeat(choice(/[^"\\\r\n]/, /\\[^\r\n]/)), '"')),
     doc_comment: _ => token(prec(1, /\/\/\/[^\/\r\n][^\r\n]*/)),
     comment: _ => token(choice(/\/\/[^\r\n]*/, /\/\*[^*]*\*+([^\/*][^*]*\*+)*\//)),
-    punctuation: _ => token(choice(/[,;:.@~=+*\/%&|^<>!-]/, '->', '..', /[-+*\/%&|^=!<>]=/, '&&', '||', '<<', '>>')),
+    punctuation: _ => token(choice(/[,;:.@~=+*\/%&|^<>!?-]/, '->', '..', /[-+*\/%&|^=!<>]=/, '&&', '||', '<<', '>>')),
   },
 });

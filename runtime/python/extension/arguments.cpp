@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/binding_parts.h"
 #include "core/element.h"
 #include "core/text.h"
 #include "extension/context.h"
@@ -73,6 +74,10 @@ bool Arguments::Open(PyObject* const* objects, const kdl_variant& variant,
     if (param.is_tensor == 0) {
       if (!OpenNumber(objects[p], param.name, runtime::ElementName(param.element), &given_[p]))
         return false;
+      continue;
+    }
+    if (objects[p] == Py_None && runtime::IsOptional(variant, param)) {
+      given_[p] = {KDL_DYNAMIC_TENSOR, 0, {nullptr}};
       continue;
     }
     TensorArgument& tensor = tensors_[p];

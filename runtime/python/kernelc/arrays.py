@@ -68,13 +68,19 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 _FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceil_div": _ceil_div}
 
 
-def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
-    """Returns the sizes that a shape such as "[M, 2 * N]" has for these values of its names. Raises KeyError for an unknown name."""
+def sizes_of(shape: str, known: Mapping[str, Any]) -> list[int]:
+    """Returns the sizes that a shape such as "[M, 2 * N]" or "[A.., C]" has for these values of its names, where that of `A..` is a
+    list of sizes. Raises KeyError for an unknown name."""
+    def sizes(node: ast.expr) -> list[int]:
+        if isinstance(node, ast.Starred) and isinstance(node.value, ast.Name):
+            return list(known[node.value.id[1:] + ".."])
+        return [value(node)]
+
     def value(node: ast.expr) -> int:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return int(node.value)
         if isinstance(node, ast.Name):
-            return known[node.id[1:]]
+            return int(known[node.id[1:]])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -value(node.operand)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
@@ -84,9 +90,9 @@ def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
             return _FUNCTIONS[node.func.id[1:]](*map(value, node.args))
         raise KeyError(shape)
 
-    named = re.sub(r"\b[A-Za-z_]", r"_\g<0>", shape)  # since names such as `lambda` are keywords of Python
+    named = re.sub(r"\b[A-Za-z_]", r"_\g<0>", re.sub(r"(\w+)\.\.", r"*\1", shape))  # since names such as `lambda` are keywords of Python
     parsed = ast.parse(named, mode="eval").body
-    return [value(one) for one in parsed.elts] if isinstance(parsed, ast.List) else []
+    return [size for one in parsed.elts for size in sizes(one)] if isinstance(parsed, ast.List) else []
 
 
 def shape_of(array: Any) -> Sequence[int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +24,11 @@ class Parameter(NamedTuple):
     shape: str  #: as in the source, such as "[M, K]"; "" for a scalar
     sizes: tuple[str | int | None, ...]  #: for each axis: its name, its constant size, or None for an expression
 
+    @property
+    def packs(self) -> frozenset[str]:
+        """The names of its packs of dimensions, such as A for the shape [A.., C]."""
+        return frozenset(re.findall(r"(\w+)\.\.", self.shape))
+
 
 class Kernel(CoreKernel):
     """A kernel, to be called with arrays and numbers.
@@ -36,6 +43,12 @@ class Kernel(CoreKernel):
         """The parameters for the first choice of element types."""
         return [Parameter(*one) for one in self.signatures[0]]
 
+    @property
+    def optionals(self) -> list[str]:
+        """The names of the optional parameters, for which None may be passed."""
+        constants = [text.split("=")[0] for text in self.constants[0].split(", ")]
+        return [parameter.name for parameter in self.parameters if parameter.name in constants]
+
     #: Where it runs.
     device: str
 
@@ -45,9 +58,10 @@ class Kernel(CoreKernel):
         may_end = True
         parameters = []
         for one in reversed(self.parameters):
-            may_end = may_end and one.direction == "out"
+            may_end = may_end and (one.direction == "out" or one.name in self.optionals)
+            default = None if may_end and one.name in self.optionals else ... if may_end else inspect.Parameter.empty
             parameters.append(inspect.Parameter(_written(one.name), inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_type(one),
-                                                default=... if may_end else inspect.Parameter.empty))
+                                                default=default))
         return inspect.Signature(parameters[::-1])
 
     def document(self, comment: str) -> None:
@@ -67,7 +81,8 @@ class Kernel(CoreKernel):
         return f"<kernel {self.name}({', '.join(map(_text, self.parameters))})>"
 
     def complete(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
-        """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted."""
+        """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted. Optional
+        parameters that the caller has omitted are None."""
         given = self.bind(args, keywords)
         signature = self.signature(given)
         omitted = [parameter for parameter in signature if parameter.name not in given]
@@ -91,11 +106,13 @@ class Kernel(CoreKernel):
         return tuple(given[parameter.name] for parameter in signature), result
 
     def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
-        """Gives arguments their names. If not all parameters have positional arguments, outputs are left out."""
+        """Gives arguments their names. If not all parameters have positional arguments, outputs are left out. Optional parameters
+        that are left out are None."""
         parameters = self.parameters
         names = [p.name for p in parameters]
-        needed = [p.name for p in parameters if p.direction != "out"]
-        places = names if len(args) > len(needed) else needed
+        inputs = [p.name for p in parameters if p.direction != "out"]
+        needed = [name for name in inputs if name not in self.optionals]
+        places = names if len(args) > len(inputs) else inputs
         if len(args) > len(names):
             raise TypeError(f"{self.name} has {len(names)} parameters, but is called with {len(args)} arguments")
         given = dict(zip(places, args))
@@ -110,7 +127,7 @@ class Kernel(CoreKernel):
         missing = [name for name in needed if name not in given]
         if missing:
             raise TypeError(f"{self.name} needs an argument for {' and '.join(map(repr, missing))}")
-        return given
+        return {**dict.fromkeys(self.optionals), **given}
 
     def signature(self, given: Mapping[str, Any]) -> list[Parameter]:
         """Returns the parameters for the element types of the given arrays, which are named."""
@@ -119,9 +136,10 @@ class Kernel(CoreKernel):
     def choice(self, given: Mapping[str, Any]) -> tuple[list[Parameter], str]:
         """Returns the same, and the constants for which the kernel is compiled with them, such as "T=f32, D=3"."""
         choices = [([Parameter(*one) for one in signature], constants) for signature, constants in zip(self.signatures, self.constants)]
+        choices = [one for one in choices if all((given.get(name) is None) == (f"{name}=0" in one[1].split(", ")) for name in self.optionals)]
         if len(choices) == 1:
             return choices[0]
-        fitting = [one for one in choices if all(_fits(given[p.name], p) for p in one[0] if p.direction and p.name in given)]
+        fitting = [one for one in choices if all(_fits(given[p.name], p) for p in one[0] if p.direction and given.get(p.name) is not None)]
         if any(one[0] != fitting[0][0] for one in fitting):
             raise TypeError(f"{self.name}: the arguments fit several types or constants; pass arrays for the outputs, too")
         return (fitting or choices)[0]  # if none fits, the call says what does not
@@ -133,6 +151,8 @@ class Kernel(CoreKernel):
         for place, parameter in enumerate(self.parameters):
             if not parameter.direction or parameter.name not in given:
                 continue
+            if given[parameter.name] is None and parameter.name in self.optionals:
+                continue
             name, value = parameter.name, given[parameter.name]
             found = element(value, name)
             if not found:
@@ -140,7 +160,7 @@ class Kernel(CoreKernel):
                 advice = f"; pass numpy.array({name}, '{kind}')" if isinstance(value, (list, tuple, int, float)) else ""
                 raise TypeError(f"'{name}' must be an array, such as one of NumPy or PyTorch, not {type(value).__name__}{advice}")
             rank = len(arrays.shape_of(value))
-            if rank != len(parameter.sizes):
+            if rank != len(parameter.sizes) and not parameter.packs:
                 raise ArgumentError(f"'{name}' has {rank} dimension{'s' if rank != 1 else ''}, but its shape must be {parameter.shape or '[]'}")
             taken = dict.fromkeys(Parameter(*signature[place]).element for signature in self.signatures)
             if found not in taken:
@@ -169,18 +189,42 @@ def _written(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the sizes that the given arrays determine."""
-    sizes: dict[str, int] = {}
+def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the sizes that the given arrays determine. That of a pack such as `A..` is a list, and that of `A` its product."""
+    ranks = _ranks_of_packs(signature, given)
+    sizes: dict[str, Any] = {}
     for parameter in signature:
         shape = arrays.shape_of(given.get(parameter.name))
-        sizes.update({name: int(size) for name, size in zip(parameter.sizes, shape) if isinstance(name, str)})
+        place = 0
+        for name in parameter.sizes:
+            is_pack = name in parameter.packs
+            count = ranks.get(str(name), 1) if is_pack else 1
+            found = [int(size) for size in shape[place:place + count]]
+            place += count
+            if is_pack and len(found) == count:
+                sizes.update({f"{name}..": found, str(name): math.prod(found)})
+            elif isinstance(name, str) and found:
+                sizes[name] = found[0]
     return sizes
+
+
+def _ranks_of_packs(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
+    """Returns the number of dimensions of each pack, where the given arrays determine it as a call does."""
+    ranks: dict[str, int] = {}
+    tensors = [(p, len(arrays.shape_of(given[p.name]))) for p in signature if p.packs and given.get(p.name) is not None]
+    while True:
+        unknown = [(p.packs - ranks.keys(), rank - len(p.sizes) + len(p.packs) - sum(ranks.get(name, 0) for name in p.packs))
+                   for p, rank in tensors]
+        fitting = [one for one in unknown if len(one[0]) == 1 and one[1] >= 0] or [one for one in unknown if one[0] and one[1] == len(one[0])]
+        if not fitting:
+            return ranks
+        names, left = fitting[0]
+        ranks.update(dict.fromkeys(names, left // len(names)))
 
 
 def _fits(array: Any, parameter: Parameter) -> bool:
     """Whether an array has the element type and the constant sizes of a parameter."""
-    sizes = zip(parameter.sizes, arrays.shape_of(array))
+    sizes = [] if parameter.packs else zip(parameter.sizes, arrays.shape_of(array))
     return element(array, parameter.name) == parameter.element and all(size == given for size, given in sizes if isinstance(size, int))
 
 

@@ -59,7 +59,8 @@ std::optional<NotInC> UnknownSize(const ir::Function& kernel, const FaceCall& ca
 std::vector<std::string> Parameters(const FaceCall& call) {
   std::vector<std::string> items;
   for (const FaceConstant& size : call.sizes) items.push_back("int64_t " + size.name);
-  for (const FaceParam& param : call.params) items.push_back(ParameterText(param));
+  for (const FaceParam& param : call.params)
+    if (!param.is_absent) items.push_back(ParameterText(param));
   return items;
 }
 

@@ -180,7 +180,7 @@ void WriteLaunchChecks(Writer& w, const FaceCall& call) {
   CheckSizes(w, call);
   std::vector<CheckedTensor> tensors;
   for (const FaceParam& param : call.params) {
-    if (!param.is_tensor) continue;
+    if (!param.is_tensor || param.is_absent) continue;
     tensors.push_back({&param, "kdl_bytes_of_" + param.name});
     WriteBytes(w, tensors.back().bytes, param.param->value->type(), param.declared);
     CheckTensor(w, tensors.back());

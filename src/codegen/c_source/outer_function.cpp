@@ -28,7 +28,8 @@ bool IsParallel(const ir::Function& kernel) {
 std::string ArgumentsAfter(const FaceCall& call, std::string_view prefix) {
   std::string text;
   for (const FaceConstant& size : call.sizes) text += fmt::format(", {}{}", prefix, size.name);
-  for (const FaceParam& param : call.params) text += fmt::format(", {}{}", prefix, param.name);
+  for (const FaceParam& param : call.params)
+    if (!param.is_absent) text += fmt::format(", {}{}", prefix, param.name);
   return text;
 }
 
@@ -135,7 +136,7 @@ void WriteSharedRun(Writer& w, const KernelFace& face, const std::vector<std::st
 void WriteDoc(codegen::Writer& writer, const FaceCall& call) {
   writer.Doc("///", call.doc);
   for (const FaceParam& param : call.params)
-    writer.Line(fmt::format("///   {}: {}", param.name, param.declared));
+    if (!param.is_absent) writer.Line(fmt::format("///   {}: {}", param.name, param.declared));
 }
 
 std::string OuterFunction(const KernelFace& face, Helpers& helpers, int64_t scratch_bytes) {

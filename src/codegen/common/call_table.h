@@ -11,6 +11,7 @@ namespace kdl::codegen {
 /// A parameter of a kernel: a tensor, which is passed as a pointer, or a scalar.
 struct CallParam {
   bool is_tensor = false;
+  bool is_absent = false;  ///< an optional tensor for which nothing is passed
   Scalar scalar = Scalar::F32;
   std::vector<Size> dims;
 };

@@ -28,7 +28,7 @@ CallTable CallTableOf(const ir::Module& module, const std::string& runtime_name)
     for (const FaceConstant& size : call.sizes) entry.sizes.push_back(size.source_name);
     for (const FaceParam& param : call.params) {
       ir::Type type = param.param->value->type();
-      entry.params.push_back({param.is_tensor, type->scalar, type->dims});
+      entry.params.push_back({param.is_tensor, param.is_absent, type->scalar, type->dims});
     }
     table.entries.push_back(std::move(entry));
   }

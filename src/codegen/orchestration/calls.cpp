@@ -81,11 +81,18 @@ std::string PointerType(const FaceParam& param) {
   return fmt::format("{}{}*", is_read ? "const " : "", CType(param.param->value->type()->scalar));
 }
 
+/// Adds the names of the parameters in the source that the caller passes.
+void AddNames(const FaceCall& call, std::vector<std::string>& names) {
+  for (const FaceParam& param : call.params)
+    if (!param.is_absent) names.push_back(param.name);
+}
+
 /// Returns the parameters that the caller passes: first the sizes, then the parameters in the source.
 std::vector<std::string> Parameters(const FaceCall& call) {
   std::vector<std::string> items;
   for (const FaceConstant& size : call.sizes) items.push_back("int64_t " + size.name);
   for (const FaceParam& param : call.params) {
+    if (param.is_absent) continue;
     Scalar scalar = param.param->value->type()->scalar;
     items.push_back((param.is_tensor ? PointerType(param) : CType(scalar)) + " " + param.name);
   }
@@ -130,6 +137,7 @@ std::string SizeText(Size size, const FaceCall& call) {
 }
 
 std::string ValueText(const FaceParam& param) {
+  if (param.is_absent) return "{.data = NULL}";
   if (param.is_tensor) return fmt::format("{{.data = {}}}", param.name);
   Scalar scalar = param.param->value->type()->scalar;
   return fmt::format("{{.{} = {}}}", scalar == Scalar::Bool ? "u8" : Spelling(scalar), param.name);
@@ -199,7 +207,7 @@ void DefineOpen(Writer& writer, const ModuleFace& face) {
 void Describe(Writer& writer, const FaceCall& call) {
   writer.Doc("///", call.doc);
   for (const FaceParam& param : call.params)
-    writer.Line(fmt::format("///   {}: {}", param.name, param.declared));
+    if (!param.is_absent) writer.Line(fmt::format("///   {}: {}", param.name, param.declared));
 }
 
 /// Defines the member function of the C++ class that binds the kernel's arguments.
@@ -209,7 +217,7 @@ void DefineBindMember(Writer& writer, const FaceCall& call) {
   params.push_back("kdl::BoundCall& " + own.bound);
   std::vector<std::string> items = {"kdl_handle.get()"};
   for (const FaceConstant& size : call.sizes) items.push_back(size.name);
-  for (const FaceParam& param : call.params) items.push_back(param.name);
+  AddNames(call, items);
   items.push_back("&" + own.made);
   writer.List("kdl::Status " + call.bind_name + "(", params, ") const {");
   writer.Line(fmt::format("  ::{} {} = {{nullptr}};", call.c_bound_type, own.made));
@@ -302,7 +310,7 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls) {
   for (const FaceCall& call : calls.calls) {
     std::vector<std::string> items = {"kdl_handle.get()"};
     for (const FaceConstant& size : call.sizes) items.push_back(size.name);
-    for (const FaceParam& param : call.params) items.push_back(param.name);
+    AddNames(call, items);
     writer.Line();
     writer.List("kdl::Status " + call.name + "(", Parameters(call), ") const {");
     writer.List(fmt::format("  return kdl::Status(::{}(", call.c_name), items, "));");

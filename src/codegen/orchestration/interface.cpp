@@ -17,6 +17,8 @@
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
 #include "ir/op_kind.h"
+#include "ir/optional_params.h"
+#include "ir/packs.h"
 #include "ir/program_tensors.h"
 #include "ir/type.h"
 #include "support/check.h"
@@ -53,8 +55,10 @@ std::string DimText(const std::vector<const ir::Function*>& variants, size_t par
   std::string text;
   std::set<Size> seen;
   for (const ir::Function* variant : variants) {
+    if (ir::IsAbsent(*variant, variant->params[param]) && variants.size() > 1) continue;
     Size size = variant->params[param].value->type()->dims[dim];
-    if (seen.insert(size).second) text += (text.empty() ? "" : " or ") + ToString(size);
+    if (seen.insert(size).second)
+      text += (text.empty() ? "" : " or ") + ir::DimText(*variant, size);
   }
   return text;
 }
@@ -77,8 +81,9 @@ std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_
   std::string sizes;
   for (size_t d = 0; d < type->dims.size(); ++d)
     sizes += (sizes.empty() ? "" : ", ") + DimText(variants, param, d);
-  return fmt::format("{}{}[{}]{}", kDirections[static_cast<size_t>(first.direction)], text, sizes,
-                     OwnerText(first.value));
+  bool is_optional = variants.size() > 1 && ir::Presence(*variants[0], first);
+  return fmt::format("{}{}[{}]{}{}", kDirections[static_cast<size_t>(first.direction)], text, sizes,
+                     is_optional ? "?" : "", OwnerText(first.value));
 }
 
 /// Returns text like "T is f16, bf16 or f32."
@@ -155,6 +160,7 @@ std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& vari
     face.name = names.Pick(face.param->value->name().text());
     face.declared = DeclaredText(variants, p);
     face.is_tensor = face.param->value->type()->kind == ir::TypeKind::Tensor;
+    face.is_absent = variants.size() == 1 && ir::IsAbsent(*variants[0], *face.param);
     face.any_scalar = !face.is_tensor && face.declared != Spelling(ParamScalar(*variants[0], p));
     params.push_back(std::move(face));
   }

@@ -19,6 +19,7 @@ struct FaceParam {
   /// For a program's tensor that may be on any device: the device that first uses it.
   std::string owner;
   bool is_tensor = false;
+  bool is_absent = false;   ///< whether this is an optional tensor for which nothing is passed
   bool any_scalar = false;  ///< whether this is a scalar whose type depends on the variant
 
   std::string CppType() const;

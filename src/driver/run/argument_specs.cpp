@@ -37,6 +37,8 @@ ArgumentSpec Classify(Assignment assignment) {
   } else if (argument.text == kRandom || argument.text.starts_with("random:") ||
              argument.text.starts_with("special:")) {
     if (!ReadRandom(argument.text, argument)) argument.kind = ArgumentSpec::Kind::Number;
+  } else if (argument.text == "none") {
+    argument.kind = ArgumentSpec::Kind::None;
   } else if (argument.text == "iota") {
     argument.kind = ArgumentSpec::Kind::Iota;
   } else if (argument.text == "zeros" || argument.text == "ones") {

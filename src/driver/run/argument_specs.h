@@ -14,7 +14,7 @@ namespace kdl::driver {
 
 /// A parsed `--arg NAME=VALUE`.
 struct ArgumentSpec {
-  enum class Kind : uint8_t { File, Random, Special, Iota, Number };
+  enum class Kind : uint8_t { File, Random, Special, Iota, Number, None };
   std::string name;
   std::string text;  ///< the value as written
   Kind kind = Kind::Number;

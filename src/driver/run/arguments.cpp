@@ -14,6 +14,7 @@
 #include "driver/run/npy.h"
 #include "driver/run/sizes.h"
 #include "driver/run/source_types.h"
+#include "ir/optional_params.h"
 #include "ir/requirement.h"
 #include "support/machine.h"
 #include "support/near_names.h"
@@ -79,6 +80,8 @@ class Binder {
         ReportUnknown(argument.name);
       } else if (!given.insert(argument.name).second) {
         diagnostics_.Report(diag::ArgumentTwice, {}, argument.name).Help("remove one --arg");
+      } else if (argument.kind == ArgumentSpec::Kind::None) {
+        CheckNone(*param);
       } else if (param->direction == ir::Direction::Out) {
         diagnostics_.Report(diag::ArgumentForOut, {}, argument.name)
             .Help(fmt::format("remove --arg {}, or declare the parameter `inout`", argument.name));
@@ -141,6 +144,13 @@ class Binder {
       if (param.value->name().text() == name) return &param;
     }
     return nullptr;
+  }
+
+  void CheckNone(const ir::Param& param) {
+    if (ir::Presence(program_, param)) return;
+    diagnostics_
+        .Report(diag::BadArgument, {}, "none", param.value->name().str(), ParameterType(param))
+        .Help(HelpFor(param));
   }
 
   void ReportUnknown(std::string_view name) {
@@ -230,6 +240,7 @@ class Binder {
     bound.tensor.bytes.resize(static_cast<size_t>(count * Bytes(bound.tensor.scalar)));
     if (param.direction == ir::Direction::Out) return bound;
     bound.is_drawn = !argument;
+    if (argument && argument->kind == ArgumentSpec::Kind::None) return bound;
     if (!argument) {
       loop_inputs_.contains(index) ? Draw(bound.tensor, index + 1)
                                    : DrawArgument(bound.tensor, index + 1);

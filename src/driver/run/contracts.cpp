@@ -39,15 +39,18 @@ Span FailureSpan(const interp::ContractFailure& failure, const SourceManager& so
 
 std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contracts,
                                           const ir::Module& module, const ir::Function& function) {
+  // `scale.no_bias` is another function than `scale`, so its own contract, which has the longer name, is used.
+  const ir::Contract* found = nullptr;
   for (const ir::Contract& contract : contracts) {
-    if (!IsContractOf(contract, function)) continue;
-    BoundContract bound{&contract, &module, function.dims, {}};
-    for (const ir::Generic& generic : function.generics) {
-      if (generic.values.size() == 1) bound.constants[generic.name] = generic.values[0];
-    }
-    return bound;
+    bool is_longer = found == nullptr || contract.function.size() > found->function.size();
+    if (is_longer && IsContractOf(contract, function)) found = &contract;
   }
-  return std::nullopt;
+  if (found == nullptr) return std::nullopt;
+  BoundContract bound{found, &module, function.dims, {}};
+  for (const ir::Generic& generic : function.generics) {
+    if (generic.values.size() == 1) bound.constants[generic.name] = generic.values[0];
+  }
+  return bound;
 }
 
 interp::ContractData EvaluatorData(const BoundContract& contract, const BoundProgram& before,

@@ -10,6 +10,7 @@
 #include "driver/diagnostics.h"
 #include "driver/run/npy.h"
 #include "driver/run/sizes.h"
+#include "ir/optional_params.h"
 #include "support/near_names.h"
 
 namespace kdl::driver {
@@ -97,6 +98,23 @@ std::vector<Function*> OnlyOne(const ir::Module& module, const std::string& file
   }
   diagnostics.Report(diag::NothingToRun, {}, file);
   return {};
+}
+
+bool IsNone(const ArgumentSpec* argument) {
+  return argument != nullptr && argument->kind == ArgumentSpec::Kind::None;
+}
+
+/// Returns the instances in which exactly those optional parameters are absent for which `none` is given.
+std::vector<Function*> WithOptionals(const std::vector<Function*>& instances,
+                                     const std::vector<ArgumentSpec>& arguments) {
+  std::vector<Function*> fitting;
+  std::ranges::copy_if(instances, std::back_inserter(fitting), [&](const Function* instance) {
+    return std::ranges::all_of(instance->params, [&](const ir::Param& param) {
+      bool is_none = IsNone(FindArgument(arguments, param.value->name().text()));
+      return ir::Presence(*instance, param).value_or(!is_none) == !is_none;
+    });
+  });
+  return fitting;
 }
 
 /// Returns why an instance does not accept the given files, or an empty string if it does.
@@ -190,7 +208,7 @@ ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
       : !options.kernel.empty()
           ? Asked(module, file, FunctionKind::Kernel, options.kernel, diagnostics)
           : OnlyOne(module, file, diagnostics);
-  instances = WithinDefines(instances, options);
+  instances = WithOptionals(WithinDefines(instances, options), arguments);
   return instances.empty() ? nullptr : PickInstance(instances, arguments, diagnostics);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/optional_params.h"
 #include "ir/views.h"
 
 namespace kdl::driver {
@@ -48,6 +49,21 @@ void CopyRequirements(const ir::Function& kernel, ir::Builder& builder, ir::Type
   builder.set_loc(kernel.loc);
 }
 
+/// Makes the program's parameters optional as those of the kernel are. Returns the constants that select this instance of
+/// the kernel, or an empty string if it has no optional parameters.
+std::string CopyOptionals(const ir::Function& kernel, ir::Function& program) {
+  std::string constants;
+  for (const ir::Param& param : kernel.params) {
+    std::optional<bool> is_present = ir::Presence(kernel, param);
+    if (!is_present) continue;
+    Name name = param.value->name();
+    program.generics.push_back({name, {*is_present ? 1 : 0}, false, {}});
+    constants +=
+        fmt::format("{}{}={}", constants.empty() ? "" : ", ", name.text(), *is_present ? 1 : 0);
+  }
+  return constants;
+}
+
 }  // namespace
 
 ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name device,
@@ -79,9 +95,13 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
     core_num.push_back(builder.AddParam(program->body, i64, names.Intern("core_num")));
     program->params.push_back({core_num[0], ir::Direction::In});
   }
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Callee>(kernel.name),
+                                 ir::MakeAttr<ir::AttrKey::Device>(device),
+                                 ir::MakeAttr<ir::AttrKey::Queue>(0)};
+  if (std::string constants = CopyOptionals(kernel, *program); !constants.empty())
+    attrs.push_back(ir::MakeAttr<ir::AttrKey::Constants>(names.Intern(constants)));
   builder.Create(ir::OpKind::Launch, {core_num, {}, arguments, {}}, {module.types().Event()},
-                 {ir::MakeAttr<ir::AttrKey::Callee>(kernel.name),
-                  ir::MakeAttr<ir::AttrKey::Device>(device), ir::MakeAttr<ir::AttrKey::Queue>(0)});
+                 std::move(attrs));
   builder.Create(ir::OpKind::Return, {{}}, {});
   return program;
 }

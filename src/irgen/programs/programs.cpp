@@ -163,12 +163,27 @@ void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t
   b.SetInsertionPoint(choice->parent_region());
 }
 
-/// Returns the value of a launch's argument: the tensor itself, or a scalar, whose type is already that of
-/// the parameter.
-Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg) {
+/// Returns the value of a launch's argument: the tensor itself, or a view of it in which dimensions are merged to packs, or
+/// a scalar, whose type is already that of the parameter.
+Value* GenArgument(FunctionGen& gen, const sema::LaunchInfo& launch, size_t number) {
+  const syntax::Expr* arg = launch.args[number];
   const sema::ExprInfo& info = gen.Info(arg);
-  if (info.type.is_tensor()) return GenTensor(gen, arg);
-  return GenRounded(gen, arg);
+  if (!launch.merged.empty() && !launch.merged[number].empty())
+    return GenMerged(gen, arg, launch.merged[number], launch.kernel->params[number].entity->name);
+  if (!info.type.is_tensor()) return GenRounded(gen, arg);
+  if (info.entity->is_absent) GenLocalTensor(gen, info.entity, arg->span);
+  return GenTensor(gen, arg);
+}
+
+/// Requires that all arguments have the same dimensions for a pack. The launch itself only compares the products.
+void RequirePacks(FunctionGen& gen, const sema::LaunchInfo& launch) {
+  auto is_merged = [](const std::vector<Size>& dims) { return !dims.empty(); };
+  if (std::ranges::none_of(launch.merged, is_merged)) return;
+  for (const sema::DimCheck& check : launch.checks) {
+    LocScope loc(gen, launch.args[check.param]->span);
+    RequireSizes(gen, check.formal, ir::CompareKind::Eq, check.actual,
+                 fmt::format("{} == {}", ToString(check.formal), ToString(check.actual)));
+  }
 }
 
 Value* GenZero(FunctionGen& gen, Scalar scalar) {
@@ -279,11 +294,14 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
   std::vector<Value*> cores;
   if (launch.core_num) cores.push_back(GenIndex(gen, launch.core_num));
   std::vector<Value*> args;
-  for (const syntax::Expr* arg : launch.args) args.push_back(GenArgument(gen, arg));
+  RequirePacks(gen, launch);
+  for (size_t i = 0; i < launch.args.size(); ++i) args.push_back(GenArgument(gen, launch, i));
   int64_t queue = 0;
   if (!launch.queues.empty())
     queue = static_cast<int64_t>(gen.Info(launch.queues[0]).constant->bits);
   LaunchConstants all = GenConstants(gen, launch);
+  for (const sema::OptionalInfo& optional : launch.kernel->optionals)
+    all.known = WithConstant(all.known, optional.name.text(), optional.is_present ? 1 : 0);
   GenSelected(gen, all.selections, 0, all.known, [&](const std::string& constants) {
     std::vector<ir::Attr> attrs = {
         ir::MakeAttr<AttrKey::Callee>(names.Intern(launch.kernel->InstanceName())),

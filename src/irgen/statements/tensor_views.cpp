@@ -9,6 +9,7 @@
 #include "ir/requirement.h"
 #include "irgen/accesses/slices.h"
 #include "irgen/contracts/tables.h"
+#include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
 
 // A view becomes a chain of `view` ops, each of which splits one dimension or merges neighboring dimensions.
@@ -229,24 +230,18 @@ ir::Value* Replace(FunctionGen& gen, ir::Value* tensor, size_t at, size_t count,
                           {ir::MakeAttr<ir::AttrKey::Dimension>(static_cast<int64_t>(at))});
 }
 
-}  // namespace
-
-void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
-  const sema::Entity* entity = gen.checked.Info(&view).entities.at(0);
-  bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
-  ir::Value* tensor = in_kernel ? gen.values.at(entity->of) : GenTensor(gen, view.source);
-  SetName(tensor, entity->name);
-  Dims from = in_kernel ? tensor->type()->dims : gen.Info(view.source).type.dims;
-  Dims to = entity->type.dims;
+/// Replaces the dimensions `from` of the tensor by the dimensions `to`.
+ir::Value* Reshape(FunctionGen& gen, ir::Value* tensor, const Dims& from, const Dims& to,
+                   Name name) {
   DimMatcher matcher(gen.checked, from, to);
   std::vector<DimGroup> groups = matcher.Match();
-  RequireNoneNegative(gen, to, entity->name);
+  RequireNoneNegative(gen, to, name);
   for (const DimGroup& group : groups) {
-    if (!matcher.SameCount(group.from, group.to, true)) RequireEqualCount(gen, group, entity->name);
+    if (!matcher.SameCount(group.from, group.to, true)) RequireEqualCount(gen, group, name);
   }
   ir::Region* here = gen.builder.region();
   ir::Op* before = gen.builder.before();
-  if (in_kernel) InsertAtViews(gen);
+  if (gen.function.kind == ir::FunctionKind::Kernel) InsertAtViews(gen);
   // From the right, so that the positions of the remaining groups stay valid.
   for (size_t g = groups.size(); g-- > 0;) {
     const auto& [at, of, into] = groups[g];
@@ -256,10 +251,27 @@ void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
     if (merges)
       tensor = Replace(gen, tensor, at, of.size(), splits ? Dims{Product(gen, of)} : into);
     if (splits || !merges) tensor = Replace(gen, tensor, at, 1, into);
-    SetName(tensor, entity->name);
+    SetName(tensor, name);
   }
-  gen.values[entity] = tensor;
   gen.builder.SetInsertionPoint(here, before);
+  return tensor;
+}
+
+}  // namespace
+
+void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
+  const sema::Entity* entity = gen.checked.Info(&view).entities.at(0);
+  bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
+  ir::Value* tensor = in_kernel ? gen.values.at(entity->of) : GenTensor(gen, view.source);
+  SetName(tensor, entity->name);
+  Dims from = in_kernel ? tensor->type()->dims : gen.Info(view.source).type.dims;
+  gen.values[entity] = Reshape(gen, tensor, from, entity->type.dims, entity->name);
+}
+
+ir::Value* GenMerged(FunctionGen& gen, const syntax::Expr* arg, const std::vector<Size>& dims,
+                     Name param) {
+  LocScope loc(gen, arg->span);
+  return Reshape(gen, GenTensor(gen, arg), gen.Info(arg).type.dims, dims, param);
 }
 
 }  // namespace kdl::irgen

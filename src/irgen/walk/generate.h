@@ -48,4 +48,9 @@ bool MayTrap(const ir::Function& fn, const ir::Module& module);
 void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block);
 void GenStmts(FunctionGen& gen, std::span<const syntax::Stmt* const> stmts);
 
+/// Generates an argument of a launch whose dimensions are merged to packs: a view with the sizes `dims`, for the parameter
+/// `param`.
+ir::Value* GenMerged(FunctionGen& gen, const syntax::Expr* arg, const std::vector<Size>& dims,
+                     Name param);
+
 }  // namespace kdl::irgen

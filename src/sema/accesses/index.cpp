@@ -50,6 +50,27 @@ bool IsNewAxis(const syntax::Index& index) {
   return name != nullptr && name->name.text() == "None";
 }
 
+/// Returns the pack of dimensions that has this size, or null.
+const Entity* PackOfSize(const FunctionState& state, Size size) {
+  for (const DimInfo& dim : state.fn.dims)
+    if (dim.entity->is_pack && dim.entity->size == size) return dim.entity;
+  return nullptr;
+}
+
+/// Reports an index of a pack that computes something. The memory of its elements need not be in the order of their
+/// numbers, so neighbours have no meaning.
+void CheckWhole(FunctionState& state, const IndexDim& index, const Entity& base, size_t dim) {
+  const Entity* pack =
+      dim < base.type.dims.size() ? PackOfSize(state, base.type.dims[dim]) : nullptr;
+  bool is_whole = index.terms.size() == 1 && IsConstant(index.terms[0].coefficient, 1) &&
+                  IsConstant(index.offset, 0);
+  if (pack == nullptr || is_whole) return;
+  state.diagnostics
+      .Report(diag::PackIndex, index.span, std::string(state.Text(index.span)), pack->name.text())
+      .Help(
+          fmt::format("index it with the range of a loop: for i in {}.. by 64", pack->name.text()));
+}
+
 struct Base {
   const Entity* entity = nullptr;  ///< null if an error was reported
   bool old = false;
@@ -211,6 +232,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
   if (ok) {
     for (size_t i = 0; i < access->dims.size(); ++i) {
       RecordBare(state, base.entity, *access, i, index.otherwise != nullptr);
+      CheckWhole(state, access->dims[i], *base.entity, i);
       if (index.otherwise == nullptr) CheckInside(state, access->dims[i], *base.entity, i);
     }
     type.kind = TypeKind::Value;

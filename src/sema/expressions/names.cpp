@@ -89,6 +89,7 @@ Type CheckEntity(FunctionState& state, const Entity& entity, const Expr* expr, E
         .Note(entity.span, "declared here");
     return Type{};
   }
+  if (IsReportedAbsent(state, entity, expr->span)) return Type{};
   switch (entity.kind) {
     case EntityKind::Const:
       return CheckConstName(state, expr, info, &entity);
@@ -131,6 +132,11 @@ Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& inf
     entity = DeclareFree(state, name.name, name.span);
   }
   if (entity == nullptr) return CheckBuiltinName(state, name, info);
+  if (name.is_pack && !entity->is_pack) {
+    state.diagnostics.Report(diag::NotAPack, name.span, name.name.text())
+        .Note(entity->span, "declared here");
+    return Type{};
+  }
   return CheckEntity(state, *entity, &name, info);
 }
 

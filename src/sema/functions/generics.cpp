@@ -8,6 +8,7 @@
 
 #include "sema/functions/defines.h"
 #include "sema/functions/function_params.h"
+#include "sema/functions/optional_params.h"
 #include "sema/functions/type_lists.h"
 #include "sema/types/literal_value.h"
 #include "sema/walk/resolve.h"
@@ -90,8 +91,9 @@ std::vector<KindChoices> WrittenChoices(ModuleState& module, FunctionGroup& grou
 }
 
 /// Returns the number of combinations, or a number above all limits.
-size_t CountCombinations(const std::vector<KindChoices>& parameters) {
-  size_t count = 1;
+size_t CountCombinations(const syntax::FunctionItem& item,
+                         const std::vector<KindChoices>& parameters) {
+  size_t count = size_t{1} << OptionalParams(item).size();
   for (const KindChoices& parameter : parameters)
     count = std::min(count * parameter.kinds.size(), kMostInstances + 1);
   return count;
@@ -203,11 +205,11 @@ bool IsTypeGeneric(const GenericParam& generic) {
 
 std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup& group) {
   std::vector<KindChoices> parameters = WrittenChoices(module, group);
-  if (CountCombinations(parameters) > kMostAtOnce && !IsHeaderItem(module, group)) {
+  if (CountCombinations(*group.item, parameters) > kMostAtOnce && !IsHeaderItem(module, group)) {
     group.is_lazy = true;
     KeepWanted(parameters);
   }
-  if (CountCombinations(parameters) > kMostInstances) {
+  if (CountCombinations(*group.item, parameters) > kMostInstances) {
     module.diagnostics
         .Report(diag::TooManyKinds, group.item->name.span, group.item->name.name.text(),
                 kMostInstances)
@@ -219,7 +221,7 @@ std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup
   std::vector<KindCombination> combinations;
   std::vector<std::vector<const Entity*>> wanted = WantedFunctions(module, group);
   for (std::vector<const Entity*>& functions : wanted)
-    combinations.push_back({{}, std::move(functions), false, wanted.size() == 1});
+    combinations.push_back({{}, std::move(functions), {}, false, wanted.size() == 1});
   for (const KindChoices& parameter : parameters) {
     std::vector<KindCombination> longer;
     for (const KindCombination& combination : combinations) {
@@ -232,10 +234,18 @@ std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup
     }
     combinations = std::move(longer);
   }
-  return combinations;
+  std::vector<KindCombination> all;
+  for (const KindCombination& combination : combinations) {
+    for (std::vector<OptionalInfo>& optionals : OptionalCombinations(*group.item)) {
+      all.push_back(combination);
+      all.back().optionals = std::move(optionals);
+    }
+  }
+  return all;
 }
 
 void DeclareGenerics(FunctionState& state, const KindCombination& combination) {
+  state.fn.optionals = combination.optionals;
   size_t next = 0;
   for (const GenericParam& generic : state.fn.item->generics) {
     if (IsIntGeneric(generic)) {

@@ -12,13 +12,15 @@ bool IsIntGeneric(const syntax::GenericParam& generic);
 /// Returns whether the parameter is a type, as in `T: f16 | f32`.
 bool IsTypeGeneric(const syntax::GenericParam& generic);
 
-/// A choice of one type for each type parameter, and of one fn for each function parameter. KindCombinations returns the combinations for which instances
+/// A choice of one type for each type parameter, of one fn for each function parameter, and of the optional parameters
+/// that are present. KindCombinations returns the combinations for which instances
 /// are made at once, in the order of the parameters and their types. If there are no type parameters, it returns
 /// a single empty combination. Wrong types are reported. The types that each parameter allows are stored in the
 /// group, and the group becomes lazy if instances for other combinations are made where they are used.
 struct KindCombination {
   std::vector<Scalar> kinds;
   std::vector<const Entity*> functions;  ///< one for each function parameter
+  std::vector<OptionalInfo> optionals;   ///< one for each optional parameter
   bool left_out = false;                 ///< excluded by -D, which names other types
   bool is_only_value = false;            ///< there is only one combination of fns
 };

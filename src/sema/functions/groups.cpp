@@ -238,7 +238,8 @@ Scalar KindFor(const FunctionGroup& callee, const KindChoice& choice) {
 }  // namespace
 
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
-                        const std::vector<KindChoice>& choices, Span at) {
+                        const std::vector<KindChoice>& choices, Span at,
+                        const std::vector<OptionalInfo>& optionals) {
   std::vector<const KindChoice*> chosen;
   for (const syntax::GenericParam& generic : callee.item->generics) {
     if (!IsTypeGeneric(generic)) continue;
@@ -268,12 +269,14 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
   FunctionGroup& group = *state.module.groups.at(callee.entity);
   auto has_kinds = [&](const CheckedFunction* instance) {
     return std::ranges::equal(instance->types, kinds, {}, &TypeBinding::scalar) &&
-           std::ranges::equal(instance->functions, functions, {}, &FunctionBinding::function);
+           std::ranges::equal(instance->functions, functions, {}, &FunctionBinding::function) &&
+           instance->optionals == optionals;
   };
   auto known = std::ranges::find_if(group.instances, has_kinds);
   if (known == group.instances.end()) {
     if (!group.is_lazy) return nullptr;
-    CheckedFunction* made = MakeInstance(state.module, group, {kinds, functions, false, false});
+    CheckedFunction* made =
+        MakeInstance(state.module, group, {kinds, functions, optionals, false, false});
     group.origins[made] = state.module.arena.Make<InstanceOrigin>(
         InstanceOrigin{at, OriginOf(state.group, state.fn)});
     made->is_checked = !CheckFunctionTypes(state, *made, FunctionSpan(choices, at));

@@ -45,8 +45,10 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
 std::vector<KindChoice> BoundKinds(const FunctionGroup& group, const FunctionBinding& binding,
                                    Span span);
 
-/// Returns the instance for these types. If there is none, reports an error at `at` and returns null.
+/// Returns the instance for these types, and for these optional parameters if there are any. If there is none, reports
+/// an error at `at` and returns null.
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
-                        const std::vector<KindChoice>& choices, Span at);
+                        const std::vector<KindChoice>& choices, Span at,
+                        const std::vector<OptionalInfo>& optionals = {});
 
 }  // namespace kdl::sema

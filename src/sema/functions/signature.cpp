@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
+#include "sema/functions/optional_params.h"
 #include "sema/model/ast_walk.h"
 #include "sema/types/sizes.h"
 #include "sema/types/tuples.h"
@@ -33,9 +35,23 @@ DimInfo& DeclareSize(FunctionState& state, const NameExpr& name) {
   Entity* entity = Declare(state, EntityKind::SizeName, {{name.span}, name.name});
   entity->type = ValueType(Scalar::I64);
   entity->size = state.module.sizes.Symbol(name.name);
+  entity->is_pack = name.is_pack;
   state.fn.dims.push_back({});
   state.fn.dims.back().entity = entity;
   return state.fn.dims.back();
+}
+
+/// Reports an integer parameter such as `rank_A` next to a size `A`. In KIR, this name says that A is a pack.
+void CheckReserved(FunctionState& state) {
+  for (const IntGenericInfo& generic : state.fn.generics) {
+    std::string_view name = generic.entity->name.text();
+    if (state.kind() != FunctionKind::Kernel || !name.starts_with("rank_")) continue;
+    for (const DimInfo& dim : state.fn.dims) {
+      if (dim.entity->name.text() != name.substr(std::string_view("rank_").size())) continue;
+      state.diagnostics.Report(diag::RankName, generic.entity->span, name, dim.entity->name.text())
+          .Help("choose another name");
+    }
+  }
 }
 
 DimInfo* FindDim(FunctionState& state, Name name) {
@@ -60,7 +76,7 @@ bool IsTile(const FunctionState& state, const syntax::Param& param) {
 void BindBareSizes(FunctionState& state) {
   const std::vector<syntax::Param>& params = state.fn.item->params;
   for (const syntax::Param& param : params) {
-    if (IsTile(state, param)) continue;
+    if (IsTile(state, param) || state.fn.IsAbsent(param.name.name)) continue;
     for (const Expr* dim : param.type->dims) {
       if (const NameExpr* name = UnboundName(state, dim)) DeclareSize(state, *name).only_out = true;
     }
@@ -68,6 +84,7 @@ void BindBareSizes(FunctionState& state) {
   for (bool outputs : {false, true}) {
     for (uint32_t p = 0; p < params.size(); ++p) {
       if ((params[p].direction == Direction::Out) != outputs) continue;
+      if (state.fn.IsAbsent(params[p].name.name)) continue;
       for (uint32_t d = 0; d < params[p].type->dims.size(); ++d) {
         const auto* name = syntax::DynAs<NameExpr>(params[p].type->dims[d]);
         DimInfo* dim = name != nullptr ? FindDim(state, name->name) : nullptr;
@@ -109,6 +126,30 @@ void BindEquations(FunctionState& state) {
   }
 }
 
+/// Declares the sizes that only absent parameters have.
+void BindAbsentSizes(FunctionState& state) {
+  for (const syntax::Param& param : state.fn.item->params) {
+    if (!state.fn.IsAbsent(param.name.name)) continue;
+    for (const Expr* dim : param.type->dims) {
+      const NameExpr* name = UnboundName(state, dim);
+      if (name == nullptr) continue;
+      Entity* entity = Declare(state, EntityKind::SizeName, {{name->span}, name->name});
+      entity->type = ValueType(Scalar::I64);
+      entity->size = state.module.sizes.Constant(0);
+      entity->is_absent = true;
+    }
+  }
+}
+
+/// Returns whether the expression names a size that only absent parameters have.
+bool IsOfAbsent(const FunctionState& state, const Expr* expr) {
+  return AnySubexpression(expr, [&](const Expr* inner) {
+    const auto* name = syntax::DynAs<NameExpr>(inner);
+    const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+    return entity != nullptr && entity->is_absent;
+  });
+}
+
 /// Finds the integer parameters in an expression of a type or of a `where` clause. Reports those with the
 /// default `auto`, which is not allowed in either place. If the expression belongs to a type, records that
 /// the parameters are used there.
@@ -134,6 +175,23 @@ void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
     }
     return false;
   });
+}
+
+/// Reports a dimension `A..` that is not one of a kernel's tensor, and one that is a size elsewhere. Returns whether it
+/// was reported.
+bool IsWronglyPacked(FunctionState& state, const Expr* dim) {
+  const auto* name = syntax::DynAs<NameExpr>(dim);
+  const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (name == nullptr || (entity != nullptr && entity->is_absent)) return false;
+  if (name->is_pack && state.kind() != FunctionKind::Kernel) {
+    state.diagnostics.Report(diag::PackPlace, dim->span, name->name.text());
+    return true;
+  }
+  if (entity == nullptr || entity->is_pack == name->is_pack) return false;
+  state.diagnostics.Report(diag::PackMixed, dim->span, name->name.text())
+      .Note(entity->span, "declared here")
+      .Help(fmt::format("write {}.. in all types, or in none", name->name.text()));
+  return true;
 }
 
 /// Reports a parameter of a kind that the function cannot have. Returns whether it was reported.
@@ -205,7 +263,9 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
   entity->end = kind == EntityKind::Pipe ? param.direction : Direction::In;
   entity->param = static_cast<uint32_t>(state.fn.params.size());
   state.fn.params.push_back({entity, param.direction});
-  if (IsRefused(state, param)) {
+  bool is_packed = std::ranges::any_of(
+      param.type->dims, [&](const Expr* dim) { return IsWronglyPacked(state, dim); });
+  if (is_packed || IsRefused(state, param) || IsWronglyOptional(state, param)) {
     state.group.is_opaque |= state.kind() == FunctionKind::Fn;
     return;
   }
@@ -221,6 +281,12 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
     ok = CheckRank(state, *param.type) && ok;
   }
   if (kind == EntityKind::Pipe) type.kind = TypeKind::Pipe;
+  entity->is_absent = state.fn.IsAbsent(param.name.name);
+  if (entity->is_absent) {
+    type.dims.assign(param.type->dims.size(), state.module.sizes.Constant(0));
+    if (ok) entity->type = std::move(type);
+    return;
+  }
   if (kind == EntityKind::TileParam) ok = AddRanges(state, *param.type, type) && ok;
   for (const Expr* dim : param.type->dims) {
     if (kind == EntityKind::TileParam) break;
@@ -263,6 +329,7 @@ void CheckWhere(FunctionState& state, const Expr* clause) {
         .Help("write several conditions separated by commas");
     return;
   }
+  if (IsOfAbsent(state, clause)) return;
   CheckGenericsIn(state, clause, false);
   WhereInfo info;
   info.op = comparison->op;
@@ -318,6 +385,8 @@ void CheckSignature(FunctionState& state) {
   state.in_signature = true;
   BindBareSizes(state);
   BindEquations(state);
+  BindAbsentSizes(state);
+  CheckReserved(state);
   for (const syntax::Param& param : state.fn.item->params) DeclareParam(state, param);
   if (state.kind() == FunctionKind::Fn && !state.fn.item->where.empty())
     state.diagnostics

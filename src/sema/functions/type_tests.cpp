@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "sema/functions/optional_params.h"
 #include "sema/functions/type_lists.h"
 #include "sema/walk/imports.h"
 #include "sema/walk/resolve.h"
@@ -76,19 +77,25 @@ bool IsTrue(FunctionState& state, const TypeTestExpr& test) {
   return is_true;
 }
 
-const TypeTestExpr* TestOf(const Stmt* stmt) {
-  const auto* choice = syntax::DynAs<IfStmt>(stmt);
-  return choice != nullptr ? syntax::DynAs<TypeTestExpr>(choice->condition) : nullptr;
+/// Returns whether the condition is decided when the function is instantiated.
+bool IsDecided(const FunctionItem& item, const Expr* condition) {
+  return syntax::DynAs<TypeTestExpr>(condition) != nullptr || PresenceTestOf(item, condition);
 }
 
-const TypeTestExpr* TestOf(const Expr* expr) {
+const IfStmt* DecidedChoice(const FunctionItem& item, const Stmt* stmt) {
+  const auto* choice = syntax::DynAs<IfStmt>(stmt);
+  return choice != nullptr && IsDecided(item, choice->condition) ? choice : nullptr;
+}
+
+const IfExpr* DecidedChoice(const FunctionItem& item, const Expr* expr) {
   const auto* choice = syntax::DynAs<IfExpr>(expr);
-  return choice != nullptr ? syntax::DynAs<TypeTestExpr>(choice->condition) : nullptr;
+  return choice != nullptr && IsDecided(item, choice->condition) ? choice : nullptr;
 }
 
 class BranchSelector : public syntax::TreeCopier {
  public:
-  explicit BranchSelector(FunctionState& state) : TreeCopier(state.module.arena), state_(state) {}
+  BranchSelector(FunctionState& state, const FunctionItem& item)
+      : TreeCopier(state.module.arena), state_(state), item_(item) {}
 
   /// Moves the statements of a branch that ends the body of a fn into the body, so that its `return` is the
   /// last statement there.
@@ -105,11 +112,10 @@ class BranchSelector : public syntax::TreeCopier {
 
  private:
   const Stmt* Replacement(const Stmt* stmt) override {
-    const TypeTestExpr* test = TestOf(stmt);
-    if (test == nullptr) return nullptr;
-    const auto& choice = syntax::As<IfStmt>(stmt);
-    if (IsTrue(state_, *test)) return Select(Block(choice.then_block));
-    if (choice.else_stmt != nullptr) return Select(Statement(choice.else_stmt));
+    const IfStmt* choice = DecidedChoice(item_, stmt);
+    if (choice == nullptr) return nullptr;
+    if (Holds(choice->condition)) return Select(Block(choice->then_block));
+    if (choice->else_stmt != nullptr) return Select(Statement(choice->else_stmt));
     auto* empty = arena_.Make<BlockStmt>();
     empty->span = stmt->span;
     return empty;
@@ -121,40 +127,56 @@ class BranchSelector : public syntax::TreeCopier {
   }
 
   const Expr* Replacement(const Expr* expr) override {
-    const TypeTestExpr* test = TestOf(expr);
-    if (test == nullptr) return nullptr;
-    const auto& choice = syntax::As<IfExpr>(expr);
-    return Expression(IsTrue(state_, *test) ? choice.then_value : choice.else_value);
+    const IfExpr* choice = DecidedChoice(item_, expr);
+    if (choice == nullptr) return nullptr;
+    return Expression(Holds(choice->condition) ? choice->then_value : choice->else_value);
+  }
+
+  bool Holds(const Expr* condition) {
+    if (const auto* test = syntax::DynAs<TypeTestExpr>(condition)) return IsTrue(state_, *test);
+    std::optional<PresenceTest> test = PresenceTestOf(item_, condition);
+    return state_.fn.IsAbsent(test->param->name.name) == test->is_negated;
   }
 
   FunctionState& state_;
+  const FunctionItem& item_;
   std::unordered_set<const Stmt*> selected_;  ///< the blocks of the branches that were selected
 };
 
 class BranchCollector : public syntax::TreeCopier {
  public:
-  using TreeCopier::TreeCopier;
+  BranchCollector(Arena& arena, const FunctionItem& item) : TreeCopier(arena), item_(item) {}
 
  private:
   const Stmt* Replacement(const Stmt* stmt) override {
-    if (TestOf(stmt) == nullptr) return nullptr;
-    const auto& choice = syntax::As<IfStmt>(stmt);
+    const IfStmt* choice = DecidedChoice(item_, stmt);
+    if (choice == nullptr) return nullptr;
     auto* both = arena_.Make<BlockStmt>();
     both->span = stmt->span;
-    both->stmts.push_back(Block(choice.then_block));
-    if (choice.else_stmt != nullptr) both->stmts.push_back(Statement(choice.else_stmt));
+    both->stmts.push_back(Block(choice->then_block));
+    if (choice->else_stmt != nullptr) both->stmts.push_back(Statement(choice->else_stmt));
     return both;
   }
 
   const Expr* Replacement(const Expr* expr) override {
-    if (TestOf(expr) == nullptr) return nullptr;
-    const auto& choice = syntax::As<IfExpr>(expr);
+    const IfExpr* choice = DecidedChoice(item_, expr);
+    if (choice == nullptr) return nullptr;
     auto* both = arena_.Make<syntax::TupleExpr>();
     both->span = expr->span;
-    both->elements = {Expression(choice.then_value), Expression(choice.else_value)};
+    both->elements = {Expression(choice->then_value), Expression(choice->else_value)};
     return both;
   }
+
+  const FunctionItem& item_;
 };
+
+/// Returns whether the equation compares an absent output.
+bool ComparesAbsent(const CheckedFunction& fn, const syntax::Equation& equation) {
+  const auto* element = syntax::DynAs<syntax::IndexExpr>(equation.lhs);
+  const auto* tensor =
+      element != nullptr ? syntax::DynAs<syntax::NameExpr>(element->base) : nullptr;
+  return tensor != nullptr && fn.IsAbsent(tensor->name);
+}
 
 FunctionItem* CopyItem(syntax::TreeCopier& copier, Arena& arena, const FunctionItem& item) {
   auto* copy = arena.Make<FunctionItem>(item);
@@ -172,15 +194,18 @@ FunctionItem* CopyItem(syntax::TreeCopier& copier, Arena& arena, const FunctionI
 
 const FunctionItem* SelectBranches(FunctionState& state, const FunctionItem& item) {
   if (!item.has_type_tests) return &item;
-  BranchSelector selector(state);
+  BranchSelector selector(state, item);
   FunctionItem* selected = CopyItem(selector, state.module.arena, item);
+  std::erase_if(selected->ensures, [&](const syntax::Equation& equation) {
+    return ComparesAbsent(state.fn, equation);
+  });
   if (item.function_kind == syntax::FunctionKind::Fn)
     selected->body = selector.OpenLastBlock(selected->body);
   return selected;
 }
 
 const FunctionItem* WithAllBranches(Arena& arena, const FunctionItem& item) {
-  BranchCollector collector(arena);
+  BranchCollector collector(arena, item);
   return CopyItem(collector, arena, item);
 }
 

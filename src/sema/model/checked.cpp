@@ -33,11 +33,17 @@ bool CheckedFunction::HasPipes() const {
                      [](const ParamInfo& param) { return param.entity->kind == EntityKind::Pipe; });
 }
 
+bool CheckedFunction::IsAbsent(Name param) const {
+  return std::ranges::find(optionals, OptionalInfo{param, false}) != optionals.end();
+}
+
 std::string CheckedFunction::InstanceName() const {
   std::string name = fmt::format("{}{}", prefix, item->name.name.text());
   if (!is_for_header)
     for (const FunctionBinding& binding : functions) name += fmt::format(":{}", binding.Text());
   for (const TypeBinding& binding : types) name += fmt::format(".{}", Spelling(binding.scalar));
+  for (const OptionalInfo& optional : optionals)
+    if (!optional.is_present) name += fmt::format(".no_{}", optional.name.text());
   return name;
 }
 

@@ -12,6 +12,7 @@
 #include "sema/model/access.h"
 #include "sema/model/builtins.h"
 #include "sema/model/entity.h"
+#include "sema/model/launch_info.h"  // IWYU pragma: export
 #include "support/arena.h"
 #include "support/diagnostics.h"
 #include "support/names.h"
@@ -123,39 +124,6 @@ struct ExprInfo {
 /// Returns whether the cast is `as tf32`.
 bool IsTf32(const syntax::CastExpr& cast);
 
-/// A dimension of a launch argument that must match when the kernel is launched. There is no check if both
-/// sizes are the same.
-struct DimCheck {
-  uint32_t param = 0;
-  uint32_t dim = 0;
-  Size formal = nullptr;  ///< expressed by the caller's sizes
-  Size actual = nullptr;
-};
-struct GenericBinding {
-  const Entity* generic = nullptr;  ///< an IntGeneric of the callee
-  Size value = nullptr;             ///< expressed by the caller's sizes; null means `auto`
-};
-/// A launch `spmd(core_num = n) on d.queue(0) kernel<…>(args);`, or a call of a program, whose arguments
-/// are bound in the same way.
-struct LaunchInfo {
-  const CheckedFunction* kernel = nullptr;
-  std::vector<const syntax::Expr*> args;  ///< one for each parameter; a tensor is a Name or a slice
-  std::vector<const Entity*> moves;       ///< for each parameter: the device after `to`, or null
-  std::vector<GenericBinding> generics;   ///< those that the call gives, by name or by a size
-  std::vector<Size> dims;  ///< the values of kernel->dims, expressed by the caller's sizes
-  std::vector<DimCheck> checks;
-  const syntax::Expr* core_num = nullptr;  ///< null means that it is chosen automatically
-  const Entity* device = nullptr;          ///< null means the default device
-  std::vector<const syntax::Expr*> queues;
-};
-
-/// A call `copy(from, to);` or `swap(a, b);`.
-struct TensorCallInfo {
-  bool swaps = false;
-  const syntax::Expr* from = nullptr;  ///< `from` and `to` look like tensor arguments of a launch
-  const syntax::Expr* to = nullptr;
-};
-
 struct ExpectInfo;
 /// What is known about a statement. `entities` lists what the statement declares: the Let, Var or LocalTensor
 /// of a let; the loop variables of a for from left to right, each of which is a Range or a ScalarBinder; the
@@ -212,6 +180,13 @@ struct ParamInfo {
   syntax::Direction direction = syntax::Direction::In;
 };
 
+/// An optional parameter, and whether calls of this instance pass a tensor for it.
+struct OptionalInfo {
+  Name name;
+  bool is_present = true;
+  bool operator==(const OptionalInfo&) const = default;
+};
+
 /// One equation of `ensures`. Its free names are Range entities; the `domain` of each is its extent.
 struct EquationInfo {
   const syntax::Equation* equation = nullptr;
@@ -230,13 +205,14 @@ struct ExpectInfo {
   std::optional<RequirementInfo> condition;
 };
 
-/// A fn, kernel or program that is instantiated for one choice of its type and function parameters. In a contract, every
-/// float is an f64 and every integer an i64.
+/// A fn, kernel or program that is instantiated for one choice of its type and function parameters, and of its optional
+/// parameters that are present. In a contract, every float is an f64 and every integer an i64.
 struct CheckedFunction {
   const syntax::FunctionItem* item = nullptr;
   const Entity* entity = nullptr;
   std::vector<TypeBinding> types;
   std::vector<FunctionBinding> functions;
+  std::vector<OptionalInfo> optionals;  ///< one for each optional parameter
   std::vector<IntGenericInfo> generics;
   std::vector<DimInfo> dims;
   std::vector<ParamInfo> params;
@@ -267,8 +243,9 @@ struct CheckedFunction {
   const StmtInfo& Info(const syntax::Stmt* stmt) const;
   const FunctionBinding& Bound(const Entity* generic) const;  ///< of a function parameter
   bool HasPipes() const;
+  bool IsAbsent(Name param) const;  ///< whether the parameter is optional and absent
   /// Returns the name with the file's prefix, followed by the values of function parameters, as in `map:relu`,
-  /// and by a suffix such as `.f32` for each type parameter.
+  /// by a suffix such as `.f32` for each type parameter, and by one such as `.no_bias` for each absent parameter.
   /// The name is unique.
   std::string InstanceName() const;
 };

@@ -143,6 +143,10 @@ struct Entity {
   /// TensorParam, ScalarParam, TileParam, Pipe: the index of the parameter. For a view, the index of the
   /// parameter whose memory the view shares.
   uint32_t param = 0;
+  /// TensorParam: it is optional, and absent in this instance. SizeName: only absent parameters have this size,
+  /// which is 0. LocalTensor: the argument `none` of a launch.
+  bool is_absent = false;
+  bool is_pack = false;  ///< SizeName: the product of the sizes of a pack of dimensions, `A..`
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: its Device, or null
   std::optional<size_t>
       distributed;       ///< LocalTensor: the dimension that is distributed over the ranks of `on`

@@ -489,11 +489,17 @@ class Walk {
       WriteTensor(call->to, stmt->span);
     }
     const LaunchInfo* launch = info->second.launch;
+    auto is_none = [&](size_t i) {
+      const Entity* entity = state_.fn.Info(launch->args[i]).entity;
+      return entity != nullptr && entity->is_absent;
+    };
     for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
+      if (is_none(i)) continue;
       bool reads = launch->kernel->params[i].direction != Direction::Out;
       if (reads && launch->kernel->params[i].entity->type.is_tensor()) ReadTensor(launch->args[i]);
     }
     for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
+      if (is_none(i)) continue;
       Direction direction = launch->kernel->params[i].direction;
       const syntax::Expr* tensor = launch->args[i];
       if (direction == Direction::Out) WriteTensor(tensor, stmt->span);

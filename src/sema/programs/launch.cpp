@@ -13,6 +13,8 @@
 #include "sema/accesses/slice.h"
 #include "sema/accesses/tensor_effects.h"
 #include "sema/functions/groups.h"
+#include "sema/functions/optional_params.h"
+#include "sema/programs/packs.h"
 #include "sema/types/coerce.h"
 #include "sema/types/size_arithmetic.h"
 #include "sema/types/sizes.h"
@@ -48,10 +50,27 @@ const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& para
 
 struct Args {
   bool ok = true;
-  /// For each parameter, the tensor that the argument names; null for a scalar.
+  /// For each parameter, the tensor that the argument names; null for a scalar and for `none`.
   std::vector<const Entity*> tensors;
   std::vector<const Entity*> moves;  ///< for each parameter, the device after `to`, or null
+  std::vector<bool> absent;          ///< for each parameter: whether the argument is `none`
 };
+
+/// Returns whether the argument is the word `none`, which is passed for an optional parameter that is absent.
+bool IsNone(const FunctionState& state, const Expr* arg) {
+  const auto* name = syntax::DynAs<syntax::NameExpr>(arg);
+  return name != nullptr && name->name.text() == "none" && state.scopes.Find(name->name) == nullptr;
+}
+
+/// Reports `none` for a parameter that is not optional. Returns false in that case.
+bool MayBeNone(FunctionState& state, const Expr* arg, const Param& param,
+               const FunctionGroup& group) {
+  if (param.is_optional) return true;
+  state.diagnostics
+      .Report(diag::NotOptional, arg->span, param.name.name.text(), group.item->name.name.text())
+      .Note(param.span, "the parameter is declared here");
+  return false;
+}
 
 Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& group) {
   const std::vector<Param>& params = group.item->params;
@@ -70,6 +89,13 @@ Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& 
       args.ok = false;
     }
     bool tensor = i < params.size() && params[i].type->has_brackets;
+    args.absent.push_back(tensor && IsNone(state, arg.value));
+    if (args.absent.back()) {
+      args.moves.push_back(nullptr);
+      args.tensors.push_back(nullptr);
+      args.ok = MayBeNone(state, arg.value, params[i], group) && args.ok;
+      continue;
+    }
     const auto* move = tensor ? syntax::DynAs<syntax::MoveExpr>(arg.value) : nullptr;
     args.moves.push_back(move != nullptr ? ResolveDevice(state, move->device) : nullptr);
     args.ok = args.ok && (move == nullptr || args.moves.back() != nullptr);
@@ -84,9 +110,9 @@ Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& 
   return args;
 }
 
-/// Returns the callee's instance for the element types of the arguments.
+/// Returns the callee's instance for the element types of the arguments, and for those that are `none`.
 CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
-                                const FunctionGroup& group) {
+                                const FunctionGroup& group, const Args& args) {
   std::vector<KindChoice> choices;
   size_t errors = state.diagnostics.error_count();
   for (const syntax::Arg& generic : call.generics) {
@@ -95,21 +121,46 @@ CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
   if (state.diagnostics.error_count() != errors) return nullptr;
   for (size_t i = 0; i < call.args.size(); ++i) {
     const Type& type = state.fn.exprs[call.args[i].value].type;
-    if (type.is_literal()) continue;
+    if (type.is_literal() || args.absent[i]) continue;
     choices.push_back({syntax::PlainName(group.item->params[i].type->name), type.scalar,
                        call.args[i].value->span});
   }
-  return Choose(state, group, choices, call.span);
+  std::vector<OptionalInfo> optionals;
+  const std::vector<Param>& params = group.item->params;
+  for (const Param* param : OptionalParams(*group.item))
+    optionals.push_back(
+        {param->name.name, !args.absent[static_cast<size_t>(param - params.data())]});
+  return Choose(state, group, choices, call.span, optionals);
+}
+
+/// Gives each argument `none` the type of its parameter: a tensor whose sizes are 0, which the launch allocates.
+void TypeAbsent(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
+                const Args& args) {
+  for (size_t i = 0; i < args.absent.size(); ++i) {
+    if (!args.absent[i]) continue;
+    const Entity& param = *kernel.params[i].entity;
+    auto* entity = state.module.arena.Make<Entity>(Entity{});
+    entity->kind = EntityKind::LocalTensor;
+    entity->name = param.name;
+    entity->span = call.args[i].value->span;
+    entity->type = param.type;
+    entity->is_absent = true;
+    ExprInfo& info = state.fn.exprs[call.args[i].value];
+    info.type = param.type;
+    info.entity = entity;
+  }
 }
 
 /// Checks the element types, ranks and directions of the arguments against the instance's parameters.
-bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
+bool CheckArgTypes(FunctionState& state, const CallExpr& call, const LaunchInfo& launch,
                    const Args& args) {
+  const CheckedFunction& kernel = *launch.kernel;
   bool ok = true;
   for (size_t i = 0; i < args.tensors.size(); ++i) {
     const Entity& param = *kernel.params[i].entity;
     const Expr* arg = call.args[i].value;
     if (param.type.is_error()) return false;
+    if (args.absent[i]) continue;
     Type type = state.fn.exprs[arg].type;
     if (!type.is_tensor()) {
       if (!type.is_literal() && !type.ranges.empty()) ok = false;
@@ -122,7 +173,8 @@ bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunc
       }
       continue;
     }
-    if (type.scalar != param.type.scalar || type.dims.size() != param.type.dims.size()) {
+    size_t rank = SizesOfArgument(state, launch, arg, i).size();
+    if (type.scalar != param.type.scalar || rank != param.type.dims.size()) {
       ok = false;
       state.diagnostics
           .Report(diag::TensorType, arg->span, Quote(state, arg), ToString(type), param.name.text(),
@@ -203,15 +255,15 @@ std::map<Name, Origin> BindSizes(FunctionState& state, const CallExpr& call, Lau
   std::map<Name, Origin> origins;
   for (size_t i = 0; i < launch.kernel->params.size(); ++i) {
     const Type& formal = launch.kernel->params[i].entity->type;
-    const Type& actual = state.fn.exprs[call.args[i].value].type;
+    const std::vector<Size>& actual = SizesOfArgument(state, launch, call.args[i].value, i);
     for (size_t d = 0; d < formal.dims.size(); ++d) {
       if (formal.dims[d]->kind != SizeKind::Symbol) continue;
       Name symbol = formal.dims[d]->symbol;
-      if (!binding.emplace(symbol, actual.dims[d]).second) continue;
+      if (!binding.emplace(symbol, actual[d]).second) continue;
       origins[symbol] = {i, d};
       for (const IntGenericInfo& generic : launch.kernel->generics) {
         if (generic.entity->name == symbol) {
-          launch.generics.push_back({generic.entity, actual.dims[d]});
+          launch.generics.push_back({generic.entity, actual[d]});
         }
       }
     }
@@ -268,11 +320,11 @@ void ReportMismatch(FunctionState& state, const CallExpr& call, const LaunchInfo
   for (const auto& [symbol, origin] : origins) {
     if (!Mentions(declared, symbol)) continue;
     const Entity& first = *launch.kernel->params[origin.arg].entity;
-    report.Note(
-        call.args[origin.arg].value->span,
-        fmt::format("{} is dimension {} of '{}', which is {}", symbol.text(), origin.dim,
-                    first.name.text(),
-                    SizeText(state.fn.exprs[call.args[origin.arg].value].type.dims[origin.dim])));
+    report.Note(call.args[origin.arg].value->span,
+                fmt::format("{} is dimension {} of '{}', which is {}", symbol.text(), origin.dim,
+                            first.name.text(),
+                            SizeText(SizesOfArgument(state, launch, call.args[origin.arg].value,
+                                                     origin.arg)[origin.dim])));
   }
 }
 
@@ -283,12 +335,12 @@ void CheckSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
   SizeTable& sizes = state.module.sizes;
   for (uint32_t i = 0; i < launch.kernel->params.size(); ++i) {
     const Type& formal = launch.kernel->params[i].entity->type;
-    const Type& actual = state.fn.exprs[call.args[i].value].type;
+    const std::vector<Size>& actual = SizesOfArgument(state, launch, call.args[i].value, i);
     for (uint32_t d = 0; d < formal.dims.size(); ++d) {
       Size wanted = Translate(sizes, formal.dims[d], binding);
       if (wanted == nullptr) continue;
-      DimCheck check{i, d, wanted, actual.dims[d]};
-      std::optional<int64_t> difference = ConstantDifference(sizes, wanted, actual.dims[d]);
+      DimCheck check{i, d, wanted, actual[d]};
+      std::optional<int64_t> difference = ConstantDifference(sizes, wanted, actual[d]);
       if (difference && *difference != 0) ReportMismatch(state, call, launch, origins, check);
       if (!difference) launch.checks.push_back(check);
     }
@@ -370,9 +422,12 @@ bool BindCallee(FunctionState& state, const CallExpr& call, const Entity* callee
   if (callee->kind == EntityKind::Program) state.group.calls.emplace_back(&group, call.callee.span);
   Args args = CheckArgs(state, call, group);
   if (!args.ok || (group.instances.empty() && !group.is_lazy)) return false;
-  launch.kernel = ChooseInstance(state, call, group);
-  if (launch.kernel == nullptr) return false;
-  if (!CheckArgTypes(state, call, *launch.kernel, args)) return false;
+  CheckedFunction* chosen = ChooseInstance(state, call, group, args);
+  launch.kernel = chosen;
+  if (chosen == nullptr) return false;
+  TypeAbsent(state, call, *chosen, args);
+  if (!MergePacks(state, call, launch)) return false;
+  if (!CheckArgTypes(state, call, launch, args)) return false;
   CheckEffects(state, call, *launch.kernel, args.tensors);
   Binding binding;
   size_t errors = state.diagnostics.error_count();

@@ -63,6 +63,11 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
                           name.name.text()));
     return nullptr;
   }
+  if (name.is_pack && !state.in_signature) {
+    state.diagnostics.Report(diag::PackPlace, name.span, name.name.text())
+        .Help(fmt::format("write {} for the number of its elements", name.name.text()));
+    return nullptr;
+  }
   bool cores = name.name.text() == "core_num" && state.scopes.Find(name.name) == nullptr;
   if (cores && what == kDimension && state.kind() == syntax::FunctionKind::Kernel)
     return state.module.sizes.Symbol(name.name);

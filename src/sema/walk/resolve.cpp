@@ -74,7 +74,16 @@ void DeclareFaulty(FunctionState& state, const syntax::Ident& name) {
 const Entity* Resolve(FunctionState& state, Name name, Span span) {
   const Entity* entity = state.scopes.Find(name);
   if (entity == nullptr) ReportUnknown(state, name.text(), span);
-  return entity;
+  return entity != nullptr && IsReportedAbsent(state, *entity, span) ? nullptr : entity;
+}
+
+bool IsReportedAbsent(FunctionState& state, const Entity& entity, Span span) {
+  if (entity.kind != EntityKind::TensorParam || !entity.is_absent) return false;
+  std::string_view name = entity.name.text();
+  state.diagnostics.Report(diag::MayBeAbsent, span, name)
+      .Note(entity.span, "declared here")
+      .Help(fmt::format("use it only where it is present: if {} {{ … }}", name));
+  return true;
 }
 
 const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name) {

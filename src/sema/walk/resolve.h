@@ -19,6 +19,9 @@ void DeclareFaulty(FunctionState& state, const syntax::Ident& name);
 /// Returns what the name refers to, or reports an error and returns null.
 const Entity* Resolve(FunctionState& state, Name name, Span span);
 
+/// Reports a use of an optional parameter that is absent in this instance. Returns whether it was reported.
+bool IsReportedAbsent(FunctionState& state, const Entity& entity, Span span);
+
 /// Returns the device with this name, or reports an error and returns null.
 const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name);
 

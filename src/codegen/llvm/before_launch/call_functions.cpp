@@ -99,17 +99,20 @@ class CallBuilder {
                   const char* function, const std::vector<llvm::Type*>& more) {
     std::vector<llvm::Type*> types = {Pointer()};
     types.insert(types.end(), entry.sizes.size(), builder_.getInt64Ty());
-    for (const CallParam& param : entry.params)
+    for (const CallParam& param : entry.params) {
+      if (param.is_absent) continue;
       types.push_back(param.is_tensor ? Pointer() : TypeOf(param.scalar));
+    }
     types.insert(types.end(), more.begin(), more.end());
     Define(name, Pointer(), types, [&](const Values& given) {
       sizes_.clear();
       for (size_t s = 0; s < entry.sizes.size(); ++s) sizes_[entry.sizes[s]] = given[1 + s];
       Values dims;
       Values values;
+      size_t next = 1 + entry.sizes.size();
       for (size_t p = 0; p < entry.params.size(); ++p) {
         for (Size dim : entry.params[p].dims) dims.push_back(Evaluate(dim));
-        values.push_back(given[1 + entry.sizes.size() + p]);
+        values.push_back(entry.params[p].is_absent ? Null() : given[next++]);
       }
       Values passed = {given[0], builder_.getInt32(number), Stored(dims), Stored(values)};
       passed.insert(passed.end(), given.end() - static_cast<std::ptrdiff_t>(more.size()),

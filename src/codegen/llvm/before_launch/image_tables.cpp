@@ -15,6 +15,7 @@
 
 #include "codegen/llvm/abi.h"
 #include "ir/module.h"
+#include "ir/packs.h"
 #include "ir/ring.h"
 #include "ir/type.h"
 #include "kdl/abi_hash.h"  // IWYU pragma: keep: refuses a stale KDL_ABI_HASH
@@ -45,11 +46,11 @@ std::string ConstantsText(const ir::Function& kernel) {
   return text;
 }
 
-/// Returns text like "[M, K]".
-std::string ShapeText(ir::Type type) {
+/// Returns text like "[M, K]" or "[A.., K]".
+std::string ShapeText(const ir::Function& kernel, ir::Type type) {
   if (type->kind != ir::TypeKind::Tensor) return "";
   std::string text = "[";
-  for (Size dim : type->dims) text += (text.size() > 1 ? ", " : "") + ToString(dim);
+  for (Size dim : type->dims) text += (text.size() > 1 ? ", " : "") + ir::DimText(kernel, dim);
   return text + "]";
 }
 
@@ -142,7 +143,7 @@ class ImageBuilder {
     static constexpr int64_t kDirections[] = {KDL_IN, KDL_OUT, KDL_INOUT};
     return Record(abi_.kdl_param_desc)
         .Set(F::name, Text(param.value->name().text()))
-        .Set(F::shape, Text(ShapeText(type)))
+        .Set(F::shape, Text(ShapeText(kernel, type)))
         .Set(F::is_tensor, is_tensor ? 1 : 0)
         .Set(F::direction, kDirections[static_cast<size_t>(param.direction)])
         .Set(F::element, ElementCode(type->scalar))
