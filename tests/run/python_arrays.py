@@ -29,6 +29,69 @@ for device in ("host", "debug"):
         assert (y == x + 1).all() and (part == y).all() and np.count_nonzero(made) == x.size, (device, x.shape, x.strides)
     fails("not contiguous", kernelc.Trap, lambda: merge(whole[:, :2], np.zeros((3, 2, 5), "f4"))) if device == "host" else None
 ''',
+    "optional parameters that are omitted or None are absent": '''
+source = """types Float = f32 | f64;
+export kernel add<T: Float>(x: in T[M, N], bias: in T[N]?, y: out T[M, N], total: out T[M]?) {
+    spmd for i in M by 4 {
+        var s: T[i] = 0;
+        for j in N by 64 {
+            let t = x[i, j] + (if bias then bias[j] else 0.0);
+            y[i, j] = t;
+            s += sum(t over j);
+        }
+        if total { total[i] = s; }
+    }
+}"""
+for device in ("host", "debug"):
+    add = kernelc.compile(source, device=device).add
+    for kind in ("f4", "f8"):
+        x, bias = np.arange(6, dtype=kind).reshape(2, 3), np.array([10, 20, 30], kind)
+        for given in (bias, None):
+            want = x if given is None else x + given
+            y, total = np.zeros_like(x), np.zeros(2, kind)
+            add(x, given, y, total)
+            assert (y == want).all() and (total == want.sum(1)).all(), (device, kind)
+            total[:] = -1
+            add(x, given, y, None)
+            assert (add(x, given) == want).all() and (add(x, bias=given) == want).all() and (total == -1).all()
+        assert (add(x) == x).all() and add(x[:, :0], np.zeros(0, kind)).shape == (2, 0)
+        fails("must be an array", TypeError, lambda: add(None, bias, y, total))
+        fails("takes", (TypeError, kernelc.ArgumentError), lambda: add(x, bias.astype("i4"), y, total))
+        fails("size N is 3", kernelc.ArgumentError, lambda: add(x, bias[:2], y, total))
+''',
+    "packs accept any number of dimensions": '''
+source = """export kernel sums(x: in f32[A.., C, B..], y: out f32[A.., B..]) {
+    spmd for a in A.. by 4, b in B.. by 64 {
+        var s: f32[a, b] = 0;
+        for c in C by 64 { s += sum(x[a, c, b] over c); }
+        y[a, b] = s;
+    }
+}
+export kernel twice(x: in f32[N..], w: in f32[N..]?, y: out f32[N..]) {
+    spmd for n in N.. by 64 { y[n] = if w then x[n] * w[n] else 2.0 * x[n]; }
+}
+export kernel rows(x: in f32[R.., C], y: out f32[R..]) {
+    spmd for r in R.. by 8 { var s: f32[r] = 0; for c in C by 32 { s += sum(x[r, c] over c); } y[r] = s; }
+}"""
+whole = np.arange(360, dtype="f4").reshape(2, 3, 4, 3, 5)
+for device in ("host", "debug"):
+    module = kernelc.compile(source, device=device)
+    for x in (whole, whole[0], whole[0, 0], whole[0, 0, 0], whole[1, 1, 1, 1, 2], whole[:1, 1:2], whole[1:, :, None], whole[:0]):
+        y = np.zeros(x.shape, "f4")
+        module.twice(x, None, y)
+        assert (y == 2 * x).all() and (module.twice(x) == 2 * x).all() and module.twice(x).shape == x.shape, (device, x.shape)
+        assert (module.twice(x, x) == x * x).all()
+        if x.ndim:
+            assert (module.rows(x) == x.sum(-1)).all() and module.rows(x).shape == x.shape[:-1], (device, x.shape)
+    part = whole[:, :, :, :, 1:4]  # gaps are only before a dimension that is not in the pack
+    assert (module.rows(part) == part.sum(-1)).all()
+    y = np.zeros((4, 5), "f4")
+    module.sums(whole[0, 0], y)
+    assert (y == whole[0, 0].sum(1)).all()
+    fails("pass a copy without gaps", kernelc.ArgumentError, lambda: module.twice(whole[:, :2], None, np.zeros((2, 2, 4, 3, 5), "f4")))
+    fails("the dimensions N..", kernelc.ArgumentError, lambda: module.twice(whole[0, 0], None, np.zeros((3, 4, 5), "f4")))
+    fails("", kernelc.ArgumentError, lambda: module.rows(whole[0, 0, 0, 0, 0], np.zeros((), "f4")))
+''',
     "large arrays are not copied": '''
 import resource
 whole, y = np.ones((4, 5000000), "f4"), np.ones((2, 5000000), "f4")

@@ -1,0 +1,59 @@
+// Tests how callers in C and C++ omit optional parameters, and pass tensors of different ranks.
+#include <array>
+#include <cstdio>
+
+#include "any_shape.h"
+
+namespace {
+
+template <class Launch>
+void Show(const char* what, const std::array<float, 4>& y, Launch&& launch) {
+  try {
+    launch();
+    std::printf("%s: %g %g %g %g\n", what, y[0], y[1], y[2], y[3]);
+  } catch (const kdl::Error& error) {
+    std::printf("%s: %s\n", what, error.what());
+  }
+}
+
+}  // namespace
+
+int main() {
+  kdl::Context context;
+  context.Register(kdl_images_any_shape);
+  const kdl::Device host = context.Select("host");
+  const kdl::Queue queue = host.queue();
+  std::array<float, 4> x = {1, 2, 3, 4};
+  std::array<float, 2> bias = {10, 20};
+  std::array<float, 4> y = {};
+  const kdl::Tensor from = context.Wrap(host, x.data(), {2, 2});
+  const kdl::Tensor to = context.Wrap(host, y.data(), {2, 2});
+  const kdl::Tensor two = context.Wrap(host, bias.data(), {2});
+  const kdl::Tensor none;
+  namespace face = any_shape;
+  Show("with a bias", y, [&] { face::add(queue, 2, from, two, to, none); });
+  Show("without", y, [&] { face::add(queue, 2, from, none, to, none); });
+  Show("without an input", y, [&] { face::add(queue, 2, none, two, to, none); });
+  any_shape_kernels* kernels = nullptr;
+  kdl::Check(any_shape_open(context.get(), "host", &kernels));
+  Show("in C with a bias", y,
+       [&] { kdl::Check(any_shape_add_no_total(kernels, 2, 2, x.data(), bias.data(), y.data())); });
+  Show("in C without", y,
+       [&] { kdl::Check(any_shape_add_no_bias_no_total(kernels, 2, 2, x.data(), y.data())); });
+  y = {};
+  Show("in C with sums only", y, [&] {
+    std::array<float, 4> unused = {};
+    kdl::Check(any_shape_add_no_bias(kernels, 2, 2, x.data(), unused.data(), y.data()));
+  });
+  Show("in C, a pack of 2", y,
+       [&] { kdl::Check(any_shape_rows(kernels, 2, 2, x.data(), y.data())); });
+  const kdl::Tensor deep = context.Wrap(host, x.data(), {2, 2, 1});
+  Show("a pack of 2 x 2", y, [&] { face::rows(queue, 2, deep, to); });
+  const kdl::Tensor one = context.Wrap(host, x.data(), {4});
+  const kdl::Tensor scalar = context.Wrap(host, y.data(), {});
+  Show("an empty pack", y, [&] { face::rows(queue, 2, one, scalar); });
+  Show("another shape", y,
+       [&] { face::rows(queue, 2, deep, context.Wrap(host, y.data(), {1, 4})); });
+  any_shape_close(kernels);
+  return 0;
+}
