@@ -103,7 +103,8 @@ Error Calls::CheckPlaces(const CalledKernel& kernel, std::span<const kdl_dynamic
   const char* here = nullptr;
   for (std::size_t p = 0; p < std::min(given.size(), params.size()); ++p) {
     if (given[p].kind == KDL_DYNAMIC_DEVICE_TENSOR) there = params[p].name;
-    if (given[p].kind == KDL_DYNAMIC_TENSOR) here = params[p].name;
+    const bool is_given = given[p].kind == KDL_DYNAMIC_TENSOR && given[p].value.tensor != nullptr;
+    if (is_given) here = params[p].name;
   }
   *is_on_device = there != nullptr;
   if (there == nullptr) return nullptr;

@@ -14,14 +14,17 @@ namespace kdl::runtime {
 
 namespace {
 
+bool IsTensor(const kdl_dynamic_arg& given) {
+  return given.kind == KDL_DYNAMIC_TENSOR || given.kind == KDL_DYNAMIC_DEVICE_TENSOR;
+}
+
 bool IsNothing(const kdl_dynamic_arg& given) {
   return given.kind == KDL_DYNAMIC_TENSOR && given.value.tensor == nullptr;
 }
 
 // Returns an error if an argument cannot be one for this parameter, whatever the types of tensors are.
 Error CheckKind(const kdl_param_desc& param, const kdl_dynamic_arg& given) {
-  const bool is_tensor =
-      given.kind == KDL_DYNAMIC_TENSOR || given.kind == KDL_DYNAMIC_DEVICE_TENSOR;
+  const bool is_tensor = IsTensor(given);
   if (param.is_tensor == 0) {
     std::uint64_t bits = 0;
     return is_tensor ? ConvertNumber(given, param, &bits) : nullptr;
@@ -100,7 +103,7 @@ bool NeedsMerge(const kdl_variant& variant, std::span<const kdl_dynamic_arg> giv
   if (std::ssize(given) != variant.param_count) return false;
   bool differ = false;
   for (std::size_t p = 0; p < given.size(); ++p) {
-    if (given[p].kind != KDL_DYNAMIC_TENSOR || IsNothing(given[p])) continue;
+    if (!IsTensor(given[p]) || IsNothing(given[p])) continue;
     differ |= given[p].value.tensor->rank != variant.params[p].rank;
   }
   return differ && HasPacks(variant);
@@ -114,7 +117,7 @@ Error MergedDynamic::Merge(const kdl_variant& variant, std::span<const kdl_dynam
   views_.resize(given_.size());
   std::vector<kdl_tensor*> views(given_.size());
   for (std::size_t p = 0; p < given_.size(); ++p) {
-    if (given_[p].kind != KDL_DYNAMIC_TENSOR || IsNothing(given_[p])) continue;
+    if (!IsTensor(given_[p]) || IsNothing(given_[p])) continue;
     views_[p] = *given_[p].value.tensor;
     views[p] = &views_[p];
     given_[p].value.tensor = &views_[p];
