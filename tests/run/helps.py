@@ -32,7 +32,7 @@ PROSE = [
 # Helps for names and statements of other languages, which show an example.
 PROSE += [
     "write (iota|sum|max|min|dot|abs|log|exp|pow|rsqrt|tanh|sqrt|mean|prod)\\(",
-    "write (core_num|core_id|the indices|the name|generic parameters|x\\[i\\],|x as \\w+$)",
+    "write (core_num|core_id|all indices|the indices|the name|generic parameters|x\\[i\\],|x as \\w+$)",
     "write `(spmd for i in N|atomic h|print|var t:|y\\[i\\] = e|import std|let \\w+ = x\\[i\\];`)",
 ]
 # Files in which a second mistake is reported once the first mistake is fixed, and why.

@@ -88,8 +88,19 @@ std::string HelpForShape(FunctionState& state, const Expr* expr) {
                      name->name.text());
 }
 
+/// Returns how to write `x[i][j]`, of which `expr` is `x[i]`, or an empty string.
+std::string HelpForBrackets(FunctionState& state, const Expr* expr) {
+  const auto* index = syntax::DynAs<syntax::IndexExpr>(expr);
+  const auto* name = index != nullptr ? syntax::DynAs<syntax::NameExpr>(index->base) : nullptr;
+  if (name == nullptr || index->otherwise != nullptr) return "";
+  std::string text = Quote(state, expr);
+  text.pop_back();
+  return fmt::format("write all indices in one pair of brackets: {}, …]", text);
+}
+
 Base ReportBase(FunctionState& state, const Expr* expr) {
-  if (std::string help = HelpForShape(state, expr); !help.empty()) {
+  for (std::string help : {HelpForShape(state, expr), HelpForBrackets(state, expr)}) {
+    if (help.empty()) continue;
     state.diagnostics.Report(diag::NotIndexable, expr->span, Quote(state, expr)).Help(help);
     return {};
   }
