@@ -116,7 +116,17 @@ class Expressions(Reductions):
         if not inside:
             self.shows["load with else"] += 1
             parts += [" else ", self.literal(tensor.type)]
-        return expr(tensor.type, allowed, *parts, "]", own=own)
+        load = expr(tensor.type, allowed, *parts, "]", own=own)
+        if not tensor.optional:
+            return load
+        self.shows["optional parameter"] += 1
+        return expr(tensor.type, allowed, f"(if {tensor.name} then ", load, " else ", self.instead(tensor.type, load.has()), ")")
+
+    def instead(self, type_, ranges):
+        """Generates the value of an optional tensor's element if the tensor is absent. It has the same ranges."""
+        if type_ == "bool":
+            return " || ".join([self.literal(type_), *(f"iota({name}) > 2" for name in sorted(ranges))])
+        return " + ".join([self.literal(type_), *(f"(iota({name}) as {type_})" for name in sorted(ranges))])
 
     def index(self, dim, allowed, scope):
         """Returns (an index, the ranges that it uses, whether it is certainly in bounds)."""

@@ -17,6 +17,9 @@ class Kernels(Layers):
         """Generates a kernel with this name. Afterwards, `tensors`, `scalars` and `sizes` describe its
         parameters."""
         self.tensors = [self.tensor(self.fresh("x"), "in") for _ in range(self.random.randint(1, 3))]
+        others = {dim for t in self.tensors[:-1] for dim in t.dims}
+        if self.alone and set(self.tensors[-1].dims) <= others and self.chance(0.2):
+            self.tensors[-1] = dataclasses.replace(self.tensors[-1], optional=True)
         self.sizes = {name: self.sizes[name] for name in sorted({dim for t in self.tensors for dim in t.dims})}
         self.scalars = [Value(self.fresh("a"), self.pick(NUMBERS), frozenset()) for _ in range(self.pick([0, 0, 0, 1, 2]))]
         self.generics = []
@@ -32,8 +35,8 @@ class Kernels(Layers):
         body = way(scope)
         first += [f"static_assert({name.split(':')[0]} >= 1);\n" for name in self.generics if self.chance(0.5)]
         shared = [f"let {t.name}: {t.type}[{', '.join(t.dims)}];\n" for t in self.tensors if t.direction == "let"]
-        params = ", ".join([f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors if t.direction in
-                            ("in", "out", "inout")] + [f"{v.name}: {v.type}" for v in self.scalars])
+        params = ", ".join([f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]{'?' * t.optional}" for t in self.tensors if
+                            t.direction in ("in", "out", "inout")] + [f"{v.name}: {v.type}" for v in self.scalars])
         self.shows["tensor of the launch"] += len(shared)
         generics = f"<{', '.join(self.generics)}>" if self.generics else ""
         return text(f"kernel {name}{generics}({params}) {{\n", statements(first + shared), body, "}\n")
@@ -52,7 +55,7 @@ class Kernels(Layers):
 
     def view(self, scope):
         """Generates a view of a parameter or view, with one dimension split or two merged."""
-        tensor = self.pick(scope.tensors)
+        tensor = self.pick([t for t in scope.tensors if not t.optional])
         dims = list(tensor.dims)
         at = self.random.randrange(len(dims))
         factors = [n for n in (1, 2, 3, 4, 5, 8) if self.size(dims[at]) % n == 0]

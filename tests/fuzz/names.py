@@ -36,6 +36,7 @@ class Tensor:
     type: str
     dims: tuple
     direction: str  # in, out, inout; let: shared by the cores of a launch; view
+    optional: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -54,8 +54,9 @@ def command(source, kernel, way):
     params = [t for t in kernel.tensors if t.direction in ("in", "out", "inout")]
     named = {dim for tensor in params for dim in tensor.dims}
     sizes = [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
+    absent = way.inputs == "special"  # whether optional tensors are
     values = [word for seed, tensor in enumerate(t for t in params if t.direction != "out")
-              for word in ("--arg", f"{tensor.name}={way.inputs}:{seed}")]
+              for word in ("--arg", f"{tensor.name}=none" if tensor.optional and absent else f"{tensor.name}={way.inputs}:{seed}")]
     run_it = ["--verify", *sizes, *values, *way.cores, *way.target]
     if not way.is_exe:
         return ["kernelc", "run", str(source), "-W", "none", way.level, *way.pipes, *run_it]
