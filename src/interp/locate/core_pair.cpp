@@ -1,5 +1,6 @@
 #include "interp/locate/core_pair.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -43,6 +44,22 @@ void CopyValue(const Activation& here, Slot slot, Scalar scalar, Activation& exa
   }
 }
 
+/// Copies the elements of a result that the language leaves unspecified, such as those that a mask excludes. Their bits
+/// are different numbers in each type.
+void CopyUnspecified(const Activation& here, Slot slot, Scalar scalar, Activation& exact,
+                     Slot exact_slot) {
+  if (slot.kind != SlotKind::Tile || !here.tiles[slot.index]) return;
+  const std::vector<uint64_t>& elements = here.tiles[slot.index]->elements;
+  const std::vector<uint64_t>& exact_elements = exact.tile(exact_slot)->elements;
+  uint64_t unspecified = UnspecifiedBits(Scalar::F64);
+  if (std::ranges::find(exact_elements, unspecified) == exact_elements.end()) return;
+  auto tile = std::make_shared<Tile>(*exact.tile(exact_slot));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (tile->elements[i] == unspecified) tile->elements[i] = ExactBits(scalar, elements[i]);
+  }
+  exact.tile(exact_slot) = std::move(tile);
+}
+
 }  // namespace
 
 CorePair::CorePair(const LaunchHalf& own, const LaunchHalf& exact, CoreFacts facts,
@@ -79,6 +96,8 @@ void CorePair::ExecuteNextOps() {
   Frame& exact_frame = exact.frames.back();
   const Instruction& exact_instruction = exact_frame.block->instructions[exact_frame.next];
   Activation& there = *exact_frame.here;
+  const Instruction* call = frame.owner;
+  const Instruction* exact_call = exact_frame.owner;
   size_t depth = own.frames.size();
   own.ExecuteNextOp();
   bool is_one_op = instruction.op->kind() == ir::OpKind::Call &&
@@ -97,13 +116,23 @@ void CorePair::ExecuteNextOps() {
   }
   KDL_CHECK(exact.state == own.state && exact.frames.size() == own.frames.size(),
             "the run in f64 does not follow '{}': {}", QuotedText(*instruction.op), exact.fault);
-  if (is_one_op || IsComplete(*instruction.op)) Finish(instruction, here, exact_instruction, there);
+  bool returns = instruction.op->kind() == ir::OpKind::Return && own.frames.size() < depth && call;
+  if (returns) {
+    Finish(*call, *own.frames.back().here, *exact_call, *exact.frames.back().here);
+  } else if (is_one_op || IsComplete(*instruction.op)) {
+    Finish(instruction, here, exact_instruction, there);
+  }
 }
 
 void CorePair::Finish(const Instruction& instruction, Activation& here,
                       const Instruction& exact_instruction, Activation& exact) {
   const ir::Op& op = *instruction.op;
   if (op.results().empty()) return;
+  for (size_t i = 0; i < op.results().size(); ++i) {
+    Scalar scalar = op.result(i)->type()->scalar;
+    if (IsFloat(scalar))
+      CopyUnspecified(here, instruction.results[i], scalar, exact, exact_instruction.results[i]);
+  }
   trap_ = judge_->Check({own_.core(), instruction, here, exact, exact_instruction});
   for (size_t i = 0; i < op.results().size(); ++i) {
     Scalar scalar = op.result(i)->type()->scalar;

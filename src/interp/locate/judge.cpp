@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "interp/locate/element_text.h"
-#include "interp/locate/widen.h"
 #include "ir/op_info.h"
 #include "support/float_bits.h"
 
@@ -22,7 +21,12 @@ constexpr double kUsualErrors = 64;
 /// Whether the op computes numbers. Loads and moves only have values that have been checked before.
 bool Computes(const ir::Op& op) {
   return op.info().is_computed() || op.kind() == ir::OpKind::Reduce ||
-         op.kind() == ir::OpKind::Contraction || CallsMath(op);
+         op.kind() == ir::OpKind::Contraction || op.kind() == ir::OpKind::Call;
+}
+
+/// Whether the function belongs to the library. Its results matter, but not the values on the way to them.
+bool IsLibraryFn(const ir::Function& function) {
+  return function.kind == ir::FunctionKind::Fn && function.loc.file.text().starts_with("std/");
 }
 
 double Epsilon(Scalar scalar) { return std::ldexp(1, -Info(scalar).format.fraction); }
@@ -85,17 +89,23 @@ Trap Describe(const OpPair& op, size_t element, double value, double exact) {
 
 }  // namespace
 
-Judge::Judge(Located what, const ir::Function& kernel, double longest) : what_(what) {
+double NarrowestEpsilon(const std::vector<const ir::Function*>& functions) {
   double narrowest = 0;
   auto see = [&](const ir::Value* value) {
     Scalar scalar = value->type()->scalar;
     if (IsFloat(scalar)) narrowest = std::max(narrowest, Epsilon(scalar));
   };
-  for (const ir::Value* param : kernel.body->params()) see(param);
-  ir::Walk(kernel.body, [&](const ir::Op* op) { std::ranges::for_each(op->results(), see); });
-  double accumulator = std::min(narrowest, Epsilon(Scalar::F32));
-  tolerance_ = 4 * narrowest + std::max(kUsualErrors, std::sqrt(longest)) * accumulator;
+  for (const ir::Function* function : functions) {
+    std::ranges::for_each(function->body->params(), see);
+    ir::Walk(function->body, [&](const ir::Op* op) { std::ranges::for_each(op->results(), see); });
+  }
+  return narrowest;
 }
+
+Judge::Judge(Located what, double epsilon, double longest)
+    : what_(what),
+      tolerance_(4 * epsilon + std::max(kUsualErrors, std::sqrt(longest)) *
+                                   std::min(epsilon, Epsilon(Scalar::F32))) {}
 
 bool Judge::IsWrong(const OpPair& op, size_t element, double value, double exact,
                     double scale) const {
@@ -112,7 +122,9 @@ bool Judge::IsWrong(const OpPair& op, size_t element, double value, double exact
 
 std::optional<Trap> Judge::Check(const OpPair& op) const {
   const ir::Op& made = *op.instruction.op;
-  if (!Computes(made) || !IsFloat(made.result()->type()->scalar)) return std::nullopt;
+  bool is_checked = Computes(made) && IsFloat(made.result()->type()->scalar) &&
+                    !IsLibraryFn(*op.here.code->function);
+  if (!is_checked) return std::nullopt;
   Slot slot = op.instruction.results[0];
   Slot exact_slot = op.exact_instruction.results[0];
   size_t count = CountOf(op.here, slot);

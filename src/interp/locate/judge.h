@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "interp/locate/located.h"
 #include "interp/locate/op_pair.h"
@@ -10,11 +11,15 @@
 
 namespace kdl::interp {
 
+/// Returns the distance from 1 to the next number in the narrowest float type of these functions; 0 if they have no floats.
+double NarrowestEpsilon(const std::vector<const ir::Function*>& functions);
+
 /// Decides which values are wrong, and describes them.
 class Judge {
  public:
-  /// `longest` is the number of terms of the longest sum.
-  Judge(Located what, const ir::Function& kernel, double longest);
+  /// `epsilon` is that of the narrowest float on which the values depend, and `longest` is the number of terms of the
+  /// longest sum.
+  Judge(Located what, double epsilon, double longest);
 
   /// Returns the first element of the op's results that is to be reported, or nothing if there is none.
   std::optional<Trap> Check(const OpPair& op) const;

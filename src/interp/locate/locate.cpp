@@ -131,7 +131,12 @@ Result<std::optional<Trap>> Locator::RunKernel(const ir::Module& module, const i
   if (!wide_image.ok()) return wide_image.failure();
   ExactArguments exact(kernel, params, memory_);
   LaunchState states[2];
-  Judge judge(what_, kernel, LongestDimension(params));
+  std::vector<const ir::Function*> functions;
+  for (const ir::Function* function : wide->functions())
+    functions.push_back(module.FindFunction(function->name));
+  // Tensors keep the errors of earlier launches.
+  epsilon_ = std::max(epsilon_, NarrowestEpsilon(functions));
+  Judge judge(what_, epsilon_, LongestDimension(params));
   std::optional<Trap> trap =
       RunCores({*own_image, params, states[0]}, {*wide_image, exact.bound(), states[1]}, core_num,
                judge, is_stopped);

@@ -31,6 +31,7 @@ class Locator {
   Located what_;
   std::mutex mutex_;  ///< launches may come from several threads
   OracleMemory memory_;
+  double epsilon_ = 0;  ///< the NarrowestEpsilon of all launches so far
 };
 
 }  // namespace kdl::interp
