@@ -96,7 +96,7 @@ class Shrinker {
   std::unordered_set<std::string> tried_;
 };
 
-size_t LinesOf(std::string_view text) {
+size_t LineCount(std::string_view text) {
   return static_cast<size_t>(std::ranges::count(text, '\n'));
 }
 
@@ -153,7 +153,7 @@ int RunShrink(const driver::Options& options, const targets::Registry&) {
     shrunk = Shrink(options, *text, diagnostics);
   if (shrunk && driver::WriteOutputFiles({{small, *shrunk}}, diagnostics)) {
     driver::PrintOutput(
-        fmt::format("{}: {} of {} lines\n", small.string(), LinesOf(*shrunk), LinesOf(*text)));
+        fmt::format("{}: {} of {} lines\n", small.string(), LineCount(*shrunk), LineCount(*text)));
   }
   driver::PrintDiagnostics(diagnostics, SourceManager());
   return driver::ExitCodeOf(diagnostics);

@@ -23,6 +23,7 @@ size_t CheckNames(const Analysis& analysis) {
     for (const auto& [expr, info] : function->exprs) {
       bool is_name = expr->kind == syntax::ExprKind::Name && expr->span.file == analysis.file;
       if (!is_name || info.entity == nullptr || info.entity->span.file != analysis.file) continue;
+      if (info.entity->span == expr->span) continue;  // `none`, which nothing declares
       const syntax::NameOccurrence* found = analysis.names.At(expr->span.begin);
       CAPTURE(analysis.text(expr->span));
       CAPTURE(analysis.session.sources.Locate(expr->span).line);
