@@ -26,6 +26,7 @@ PROSE = [
     "write `[^`]*…",  # has gaps
     "write `(~|[^`]*` (for (blocks|floats)|before it)|[^`]*`, (which keeps|and use \\w+ instead))",
     "write `let \\w+ = random",
+    "write \\w+(\\.\\. in all types| for the number of its elements)",  # of packs of dimensions
     "write (target\\(|let y|cores\\(|\\w+(\\.\\w+)?<|iota\\(|i\\.|x\\[i\\]:|x = |a <|dot\\(|reduce\\()",
     "write \\S+.* for \\w+$|write (if c then a else b|log\\(x\\)|exp\\(x\\)|max\\(|!b|true)",  # names from other languages
 ]
