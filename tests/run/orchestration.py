@@ -326,9 +326,7 @@ def check_thin_callers(project):
 def main():
     problems, checks = [], 0
     goldens = sorted(path for path in ROOT.glob("tests/golden/orchestration/*.k*") if not path.stem.endswith("_c"))
-    # `kernelc build` does not write programs with several ranks.
-    samples = sorted(path for path in ROOT.glob("samples/*/*.kdl") if "ranks()" not in path.read_text())
-    sources = [*samples, *goldens, ROOT / "tests/golden/orchestration/fns_c.kdl",
+    sources = [*sorted(ROOT.glob("samples/*/*.kdl")), *goldens, ROOT / "tests/golden/orchestration/fns_c.kdl",
                *sorted(HERE.glob("orchestration_*.kdl")), HERE / "transfers.kdl"]
     shared = tempfile.TemporaryDirectory(prefix="orchestration-")
     precompiled = precompile(pathlib.Path(shared.name))
