@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/diagnostics.h"
+#include "support/sort_by.h"
 #include "support/source.h"
 #include "syntax/antlr.h"
 #include "syntax/parsed_text.h"
@@ -50,12 +51,13 @@ class Reducer {
     for (P::ItemContext* item : parsed.tree->item())
       if (P::FunctionItemContext* function = item->functionItem())
         ReduceParameters(*function, *parsed.tree);
-    std::ranges::stable_sort(found_, std::greater(), [](const Reduction& one) {
-      int64_t removed = 0;
+    // Those that remove most come first.
+    SortBy(found_, [](const Reduction& one) {
+      int64_t added = 0;
       for (const Replacement& part : one)
-        removed +=
-            int64_t{part.span.end} - part.span.begin - static_cast<int64_t>(part.text.size());
-      return removed;
+        added +=
+            static_cast<int64_t>(part.text.size()) - (int64_t{part.span.end} - part.span.begin);
+      return added;
     });
     return std::move(found_);
   }

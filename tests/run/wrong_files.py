@@ -275,7 +275,9 @@ def ends_by_signal(folder):
     linker.chmod(0o755)
     environment = os.environ | {"PATH": f"{linker.parent}:{os.environ['PATH']}", "TMPDIR": str(folder / "tmp")}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        build = subprocess.Popen(["kernelc", *"build scale.kdl --emit exe -O0 -o out".split()], cwd=folder, env=environment)
+        # This process may ignore the signal, as under nohup, and its children would inherit that.
+        build = subprocess.Popen(["kernelc", *"build scale.kdl --emit exe -O0 -o out".split()], cwd=folder, env=environment,
+                                 preexec_fn=lambda number=number: signal.signal(number, signal.SIG_DFL))
         until = time.monotonic() + 120
         while not (folder / "pid").exists() and build.poll() is None and time.monotonic() < until:
             time.sleep(0.01)

@@ -3,10 +3,10 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "ir/op_kind.h"
+#include "support/sort_by.h"
 
 namespace kdl::codegen {
 
@@ -91,7 +91,7 @@ SourceVariable DebugDeclarations::InMemoryOrder(const SourceVariable& variable,
   auto position = [&](Name range) {
     return std::ranges::find(emitter_.kernel.axes, range, &ir::Axis::name);
   };
-  std::ranges::stable_sort(ordered.ranges, std::less<>(), position);
+  SortBy(ordered.ranges, position);
   if (order.size() != ordered.ranges.size()) return ordered;
   std::vector<Name> permuted;
   for (size_t axis : order) permuted.push_back(ordered.ranges[axis]);

@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "support/sort_by.h"
+
 namespace kdl::tools {
 
 namespace {
@@ -68,8 +70,7 @@ std::string TableOf(const std::vector<ProfileSpan>& spans) {
   }
   std::vector<std::pair<std::pair<SpanKind, std::string>, Total>> rows(totals.begin(),
                                                                        totals.end());
-  std::ranges::stable_sort(
-      rows, [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  SortBy(rows, [](const auto& row) { return -row.second.time; });
   std::string text = fmt::format("\n{:>7}  {:>10}\n", "count", "time");
   for (const auto& [key, total] : rows) {
     text += fmt::format("{:>7}  {:>10}  {} {}", total.count, DurationText(total.time),
