@@ -136,6 +136,8 @@ std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
     example.block += iteration;
     example.other_block += other_iteration;
   }
+  if (example.block == example.other_block && writes.walk != other.walk)
+    example.other_block += " of another loop";
   return example;
 }
 

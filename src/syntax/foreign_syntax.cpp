@@ -63,6 +63,29 @@ std::optional<std::string> LoopOfC(const Words& words) {
                      step);
 }
 
+struct TypeName {
+  std::string_view name;
+  std::string_view type;  ///< in KDL
+};
+
+constexpr TypeName kTypesOfC[] = {{"int", "i32"},    {"long", "i64"},   {"unsigned", "u32"},
+                                  {"float", "f32"},  {"double", "f64"}, {"bool", "bool"},
+                                  {"size_t", "u64"}, {"i32", "i32"},    {"i64", "i64"},
+                                  {"f32", "f32"},    {"f64", "f64"},    {"const", ""}};
+
+/// Returns the help for a declaration such as `float total = 0` or `const int n = 4`.
+std::string HelpForDeclaration(const Words& words) {
+  size_t at = words[0] == "const" ? 1 : 0;
+  const TypeName* type = std::ranges::find(kTypesOfC, words[at], &TypeName::name);
+  std::string typed = type == std::end(kTypesOfC) ? "" : fmt::format(": {}", type->type);
+  if (!typed.empty() && at + 1 < words.size()) ++at;
+  size_t value = FindWord(words, "=", 0);
+  std::string text = value + 1 < words.size() ? Joined(words, value + 1, words.size()) : "…";
+  return fmt::format(
+      "declare a value with `let {0} = {2};`, or a variable with `var {0}{1} = {2};`", words[at],
+      typed, text);
+}
+
 constexpr std::string_view kLoopWords[] = {"foreach", "forall", "parallel_for", "prange", "loop"};
 constexpr std::string_view kMemoryWords[] = {"__shared__", "__local",     "shared", "local",
                                              "__private",  "groupshared", "static"};
@@ -134,13 +157,8 @@ std::string HelpForForeignStatement(const FaultyPhrase& phrase) {
   if (first == "let" && words[1] == "mut" && words.size() > 2)
     return fmt::format("write `var {}`: a `var` can be assigned", words[2]);
   bool is_name = phrase.error < words.size() && IsName(words[phrase.error]);
-  if (IsTypeOfC(first) && is_name && phrase.error >= 1 && phrase.error <= 2) {
-    std::string_view name = words[phrase.error];
-    size_t value = FindWord(words, "=", 0);
-    std::string text = value + 1 < words.size() ? Joined(words, value + 1, words.size()) : "…";
-    return fmt::format("declare a value with `let {0} = {1};`, or a variable with `var {0} = {1};`",
-                       name, text);
-  }
+  if (IsTypeOfC(first) && is_name && phrase.error >= 1 && phrase.error <= 2)
+    return HelpForDeclaration(words);
   return {};
 }
 
@@ -156,10 +174,7 @@ std::string HelpForQualifier(std::string_view word) {
 }
 
 bool IsTypeOfC(std::string_view word) {
-  static constexpr std::string_view kTypes[] = {"int",    "long", "unsigned", "float",
-                                                "double", "bool", "size_t",   "i32",
-                                                "i64",    "f32",  "f64",      "const"};
-  return IsAmong(word, kTypes);
+  return std::ranges::find(kTypesOfC, word, &TypeName::name) != std::end(kTypesOfC);
 }
 
 }  // namespace kdl::syntax

@@ -35,8 +35,11 @@ namespace {
 
 /// Returns the headline of a diagnostic, such as `E0301: error: unknown name '…'`.
 std::string HeadOf(const DiagnosticRow& row) {
-  return fmt::format("{}: {}: {}\n", row.id, SeverityName(row.severity),
-                     WithoutPlaceholders(row.text));
+  std::string text = WithoutPlaceholders(row.text);
+  // The whole message of some diagnostics says what happened at run time.
+  std::string_view severity = SeverityName(row.severity);
+  return text == "…" ? fmt::format("{}: {}\n", row.id, severity)
+                     : fmt::format("{}: {}: {}\n", row.id, severity, text);
 }
 
 /// Returns the lines of a program, indented.

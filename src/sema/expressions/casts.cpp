@@ -88,7 +88,8 @@ Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& inf
   }
   type = CheckCastOperand(state, cast.operand, *target);
   if (type.is_error()) return type;
-  if (state.contract == nullptr && MayChange(type.scalar, *target))
+  bool is_own = state.contract == nullptr && !state.fn.imported;
+  if (is_own && MayChange(type.scalar, *target))
     state.diagnostics.Report(diag::LossyCast, cast.span, Spelling(type.scalar), Spelling(*target));
   return ValueType(*target, type.ranges);
 }

@@ -159,9 +159,10 @@ std::vector<ProgramNumber> NumbersOf(const ir::Function& program,
   for (size_t d = 0; d < bound.dims.size(); ++d)
     numbers.push_back({program.dims[d].str(), fmt::to_string(bound.dims[d])});
   for (const driver::BoundArgument& argument : bound.arguments) {
-    if (!argument.is_tensor)
-      numbers.push_back({argument.name, driver::ElementText(argument.tensor.scalar,
-                                                            ElementBits(argument.tensor, 0))});
+    if (argument.is_tensor) continue;
+    std::string value =
+        driver::ElementText(argument.tensor.scalar, ElementBits(argument.tensor, 0));
+    numbers.push_back({argument.name, argument.is_drawn ? value + " (random)" : value});
   }
   return numbers;
 }

@@ -28,7 +28,7 @@ std::string TensorsText(const CommunicationReport& report) {
     cause = std::max(cause, row.cause.size());
   }
   std::string text = fmt::format("{:<{}}  {:<{}}  {:>10}  {:>14}  {:>14}\n", "tensor", name,
-                                 "cause", cause, "messages", "bytes", "to one rank");
+                                 "cause", cause, "messages", "bytes", "most to a rank");
   for (const TensorTraffic& row : report.tensors)
     text += fmt::format("{:<{}}  {:<{}}  {:>10}  {:>14}  {:>14}\n", row.tensor, name, row.cause,
                         cause, row.sent.messages, row.sent.bytes, row.most_bytes);
