@@ -58,8 +58,10 @@ class Merger {
 
   Error Merge() {
     FindRanks();
-    for (std::size_t p = 0; p < views_.size(); ++p)
+    for (std::size_t p = 0; p < views_.size(); ++p) {
+      KDL_RETURN_IF_ERROR(CheckRank(p));
       if (IsDetermined(p)) KDL_RETURN_IF_ERROR(MergeOne(p));
+    }
     return nullptr;
   }
 
@@ -115,6 +117,20 @@ class Merger {
       if (pack != nullptr && pack->rank < 0) pack->rank = several ? 1 : unknown.left;
     }
     return true;
+  }
+
+  // Returns an error if other tensors give the packs of this one more or fewer dimensions than it has.
+  Error CheckRank(std::size_t p) {
+    if (!IsValid(views_[p]) || Param(p).is_tensor == 0) return nullptr;
+    const Unknown unknown = UnknownOf(p);
+    std::string ranks;
+    for (const std::string_view dim : DimsOf(Param(p))) {
+      const Pack* pack = IsPack(dim) ? Find(dim) : nullptr;
+      if (pack != nullptr) ranks += Concat(ranks.empty() ? "" : ", ", dim, " has ", pack->rank);
+    }
+    if (ranks.empty() || unknown.packs != 0 || unknown.left == 0) return nullptr;
+    return Invalid("the tensor for ", Spelling(Param(p)), " has rank ", views_[p]->rank,
+                   ", which does not fit the dimensions of other tensors: ", ranks);
   }
 
   Error MergeOne(std::size_t p) {

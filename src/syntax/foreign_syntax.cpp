@@ -63,20 +63,20 @@ std::optional<std::string> LoopOfC(const Words& words) {
                      step);
 }
 
-struct TypeName {
+struct TypeOfOther {
   std::string_view name;
   std::string_view type;  ///< in KDL
 };
 
-constexpr TypeName kTypesOfC[] = {{"int", "i32"},    {"long", "i64"},   {"unsigned", "u32"},
-                                  {"float", "f32"},  {"double", "f64"}, {"bool", "bool"},
-                                  {"size_t", "u64"}, {"i32", "i32"},    {"i64", "i64"},
-                                  {"f32", "f32"},    {"f64", "f64"},    {"const", ""}};
+constexpr TypeOfOther kTypesOfC[] = {{"int", "i32"},    {"long", "i64"},   {"unsigned", "u32"},
+                                     {"float", "f32"},  {"double", "f64"}, {"bool", "bool"},
+                                     {"size_t", "u64"}, {"i32", "i32"},    {"i64", "i64"},
+                                     {"f32", "f32"},    {"f64", "f64"},    {"const", ""}};
 
 /// Returns the help for a declaration such as `float total = 0` or `const int n = 4`.
 std::string HelpForDeclaration(const Words& words) {
   size_t at = words[0] == "const" ? 1 : 0;
-  const TypeName* type = std::ranges::find(kTypesOfC, words[at], &TypeName::name);
+  const TypeOfOther* type = std::ranges::find(kTypesOfC, words[at], &TypeOfOther::name);
   std::string typed = type == std::end(kTypesOfC) ? "" : fmt::format(": {}", type->type);
   if (!typed.empty() && at + 1 < words.size()) ++at;
   size_t value = FindWord(words, "=", 0);
@@ -174,7 +174,7 @@ std::string HelpForQualifier(std::string_view word) {
 }
 
 bool IsTypeOfC(std::string_view word) {
-  return std::ranges::find(kTypesOfC, word, &TypeName::name) != std::end(kTypesOfC);
+  return std::ranges::find(kTypesOfC, word, &TypeOfOther::name) != std::end(kTypesOfC);
 }
 
 }  // namespace kdl::syntax

@@ -83,13 +83,34 @@ std::string Filled(std::string_view text, std::string_view name) {
   return filled;
 }
 
+/// Whether the name has another meaning: keywords that C++, Python or CMake have, and packages that projects import.
+bool IsReserved(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "alignas",  "alignof",  "and",     "and_eq",   "as",        "asm",       "assert",
+      "async",    "auto",     "await",   "bitand",   "bitor",     "bool",      "break",
+      "case",     "catch",    "char",    "class",    "compl",     "concept",   "const",
+      "continue", "def",      "default", "del",      "delete",    "do",        "double",
+      "elif",     "else",     "enum",    "except",   "explicit",  "export",    "extern",
+      "false",    "finally",  "float",   "for",      "friend",    "from",      "global",
+      "goto",     "if",       "import",  "in",       "inline",    "int",       "is",
+      "kdl",      "kernelc",  "lambda",  "long",     "mutable",   "namespace", "new",
+      "noexcept", "nonlocal", "not",     "not_eq",   "numpy",     "nullptr",   "operator",
+      "or",       "or_eq",    "pass",    "private",  "protected", "public",    "raise",
+      "register", "requires", "return",  "short",    "signed",    "sizeof",    "static",
+      "std",      "struct",   "switch",  "template", "test",      "this",      "throw",
+      "true",     "try",      "typedef", "typeid",   "typename",  "union",     "unittest",
+      "unsigned", "using",    "virtual", "void",     "volatile",  "while",     "with",
+      "xor",      "xor_eq",   "yield"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
 /// Whether the name can be that of a file of kernels, a C++ namespace, a CMake target and a Python package.
 bool IsProjectName(std::string_view name) {
   auto is_part = [](char c) {
     return c == '_' || std::isdigit(static_cast<unsigned char>(c)) != 0 || (c >= 'a' && c <= 'z');
   };
   return !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
-         std::ranges::all_of(name, is_part);
+         std::ranges::all_of(name, is_part) && !IsReserved(name);
 }
 
 std::vector<driver::OutputFile> FilesOf(std::span<const Template> templates,
@@ -108,7 +129,9 @@ std::string WriteProject(const driver::Options& options, DiagnosticEngine& diagn
   std::error_code none;
   if (!IsProjectName(name)) {
     diagnostics.Report(driver::diag::BadProject, {}, folder, "it is not a name of a project")
-        .Help("use lower-case letters, digits and `_`, and begin with a letter");
+        .Help(
+            "use lower-case letters, digits and `_`, begin with a letter, and avoid the words of "
+            "C++ and Python");
   } else if (fs::exists(folder, none)) {
     diagnostics.Report(driver::diag::BadProject, {}, folder, "it exists")
         .Help("choose another name");

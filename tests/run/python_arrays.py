@@ -91,6 +91,9 @@ for device in ("host", "debug"):
     fails("pass a copy without gaps", kernelc.ArgumentError, lambda: module.twice(whole[:, :2], None, np.zeros((2, 2, 4, 3, 5), "f4")))
     fails("the dimensions N..", kernelc.ArgumentError, lambda: module.twice(whole[0, 0], None, np.zeros((3, 4, 5), "f4")))
     fails("", kernelc.ArgumentError, lambda: module.rows(whole[0, 0, 0, 0, 0], np.zeros((), "f4")))
+    for from_shape, to_shape in (((2, 3), (6,)), ((6,), (2, 3)), ((), (1,)), ((2, 0), (0,))):  # as many elements
+        x, y = np.ones(from_shape, "f4"), np.zeros(to_shape, "f4")
+        fails("which does not fit the dimensions of other tensors", kernelc.ArgumentError, lambda: module.twice(x, None, y))
 ''',
     "large arrays are not copied": '''
 import resource

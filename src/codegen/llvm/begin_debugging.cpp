@@ -20,9 +20,10 @@ void BeginDebugging(Emitter& emitter, const std::string& name) {
 
 void BeginStatements(Emitter& emitter) {
   SourceLines* lines = emitter.debugging.lines;
-  if (lines)
-    emitter.builder.SetCurrentDebugLocation(
-        lines->DebugLocFor(emitter.kernel.loc, emitter.kernel.body));
+  if (!lines) return;
+  // KIR without locations has no line for the kernel, but LLVM wants a location for each call.
+  llvm::DebugLoc at = lines->DebugLocFor(emitter.kernel.loc, emitter.kernel.body);
+  emitter.builder.SetCurrentDebugLocation(at ? at : lines->UnknownLine());
 }
 
 struct DebuggingScope::Outer {

@@ -148,6 +148,10 @@ llvm::DILocation* SourceLines::DeclarationOf(const SourceVariable& variable, con
                                CallOf(loc, region));
 }
 
+llvm::DebugLoc SourceLines::UnknownLine() const {
+  return llvm::DILocation::get(current_.function->getContext(), 0, 0, current_.function);
+}
+
 llvm::DebugLoc SourceLines::DebugLocFor(const ir::Loc& loc, const ir::Region* region) {
   if (loc.line == 0 || loc.file.text().empty()) return {};
   if (form_ != Form::Full) {

@@ -48,6 +48,8 @@ class SourceLines {
   void Resume(Current current) { current_ = std::move(current); }
   /// Returns the debug location of an op in the region, or null if `loc` is not a line of the source.
   llvm::DebugLoc DebugLocFor(const ir::Loc& loc, const ir::Region* region);
+  /// Returns a location in the current function that has no line.
+  llvm::DebugLoc UnknownLine() const;
   /// Must be called after all functions are complete.
   void Finish() { builder_.finalize(); }
 

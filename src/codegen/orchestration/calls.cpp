@@ -46,12 +46,11 @@ std::string InstanceText(const FaceFunction& kernel, const ir::Function& instanc
   };
   for (const ir::TypeBinding& binding : instance.bindings)
     add(binding.name, Spelling(binding.scalar));
-  for (size_t g = 0; g < instance.generics.size(); ++g) {
-    const std::vector<int64_t>& values = instance.generics[g].values;
+  for (const ir::Generic& generic : instance.generics) {
     bool differs = std::ranges::any_of(kernel.functions, [&](const ir::Function* other) {
-      return other->generics[g].values != values;
+      return GenericValues(*other, generic.name) != generic.values;
     });
-    if (differs && values.size() == 1) add(instance.generics[g].name, values[0]);
+    if (differs && generic.values.size() == 1) add(generic.name, generic.values[0]);
   }
   return text.empty() ? text : text + ">";
 }

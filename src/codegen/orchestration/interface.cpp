@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -114,11 +115,11 @@ bool TakeTheSame(const ir::Function& a, const ir::Function& b) {
 
 /// Returns whether the caller must pass this integer parameter, because it differs between variants that
 /// accept the same arguments.
-bool IsOpen(const std::vector<const ir::Function*>& variants, size_t generic) {
+bool IsOpen(const std::vector<const ir::Function*>& variants, Name generic) {
   for (const ir::Function* a : variants) {
     for (const ir::Function* b : variants) {
-      bool differ = a->generics[generic].values != b->generics[generic].values;
-      if (differ && TakeTheSame(*a, *b)) return true;
+      if (GenericValues(*a, generic) != GenericValues(*b, generic) && TakeTheSame(*a, *b))
+        return true;
     }
   }
   return false;
@@ -129,12 +130,12 @@ void AddConstants(FaceFunction& kernel) {
   const ir::Function& first = *kernel.functions[0];
   CppNames names;
   for (const FaceParam& param : kernel.params) names.Pick(param.name);
-  for (size_t g = 0; g < first.generics.size(); ++g) {
-    if (!IsOpen(kernel.functions, g)) continue;
+  for (const ir::Generic& generic : first.generics) {
+    if (!IsOpen(kernel.functions, generic.name)) continue;
     std::set<int64_t> values;
     for (const ir::Function* variant : kernel.functions)
-      values.insert(variant->generics[g].values.begin(), variant->generics[g].values.end());
-    std::string_view name = first.generics[g].name.text();
+      std::ranges::copy(GenericValues(*variant, generic.name), std::inserter(values, values.end()));
+    std::string_view name = generic.name.text();
     kernel.constants.push_back({std::string(name), names.Pick(name)});
     kernel.note +=
         fmt::format("{}{} is {}.", kernel.note.empty() ? "" : " ", name, fmt::join(values, " or "));
@@ -148,6 +149,11 @@ FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string
 }
 
 }  // namespace
+
+std::vector<int64_t> GenericValues(const ir::Function& variant, Name generic) {
+  auto found = std::ranges::find(variant.generics, generic, &ir::Generic::name);
+  return found == variant.generics.end() ? std::vector<int64_t>() : found->values;
+}
 
 std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants) {
   std::vector<FaceParam> params;

@@ -152,6 +152,10 @@ OwnNames OtherNames(const std::vector<FaceParam>& params,
 /// Returns the parameters that all variants share, with names that are valid in C++.
 std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants);
 
+/// Returns the values of an integer parameter. There are none if the variant does not have it, because only tensors that
+/// are absent use it.
+std::vector<int64_t> GenericValues(const ir::Function& variant, Name generic);
+
 // calls.cpp
 /// Adds the functions that take pointers. `c_names` contains the C names that the module already uses.
 void AddCalls(ModuleFace& face, CppNames& c_names);

@@ -8,6 +8,7 @@
 #include "driver/compile/phases.h"
 #include "driver/diagnostics.h"
 #include "passes/pipelines.h"
+#include "targets/kinds.h"
 
 namespace kdl::driver {
 
@@ -68,7 +69,10 @@ bool MayResume(Session& s, std::string_view after, const targets::Family& family
 Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options) {
   passes::Pipeline left = TextPasses(module, options);
   bool resolves = std::ranges::count(left, &passes::kResolveDevices) != 0;
-  return resolves || module.devices.empty() ? Name() : module.devices[0].name;
+  if (resolves) return Name();
+  // A module without devices gets one of this name.
+  if (module.devices.empty()) return module.context().names.Intern(targets::kOwnKind);
+  return module.devices[0].name;
 }
 
 std::vector<passes::Pipeline> After(std::vector<passes::Pipeline> pipelines,

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "driver/diagnostics.h"
+#include "ir/optional_params.h"
 
 namespace kdl::driver {
 
@@ -28,6 +29,15 @@ bool IsContractOf(const ir::Contract& contract, const ir::Function& function) {
   return name.empty() || name.starts_with('.');
 }
 
+/// Whether the two instances of a kernel have the same optional parameters.
+bool HaveSameParams(const ir::Function& a, const ir::Function& b) {
+  if (a.params.size() != b.params.size()) return false;
+  for (size_t p = 0; p < a.params.size(); ++p) {
+    if (ir::Presence(a, a.params[p]) != ir::Presence(b, b.params[p])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Span FailureSpan(const interp::ContractFailure& failure, const SourceManager& sources) {
@@ -46,6 +56,11 @@ std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contr
     if (is_longer && IsContractOf(contract, function)) found = &contract;
   }
   if (found == nullptr) return std::nullopt;
+  // All equations of an instance may be about tensors that are absent. Then it has no contract.
+  for (const ir::Function* owner : module.functions()) {
+    if (owner->name.text() == found->function && !HaveSameParams(*owner, function))
+      return std::nullopt;
+  }
   BoundContract bound{found, &module, function.dims, {}};
   for (const ir::Generic& generic : function.generics) {
     if (generic.values.size() == 1) bound.constants[generic.name] = generic.values[0];

@@ -97,6 +97,8 @@ std::string AnnotatedText(std::string_view source, uint32_t first, uint32_t last
 }
 
 Result<std::string> Annotate(PlacedKernel& kernel) {
+  if (kernel.source().empty() || kernel.line() == 0)
+    return Failure{"--annotate needs the lines of a .kdl file, which this KIR does not contain"};
   Result<LineSamples> samples = SampleLines(kernel, kSeconds);
   if (!samples.ok()) return samples.failure();
   std::vector<LineRemark> remarks;

@@ -69,9 +69,10 @@ class PlacedKernel {
   /// Returns the path from which the linked code was loaded.
   const std::string& image_path() const { return image_.path; }
   /// Returns the text of the file that was compiled.
+  /// It is empty if that is not known, as for KIR without locations.
   std::string_view source() const {
-    return session_.sources.text(
-        session_.sources.FindSpan(where_.file.text(), where_.line, 1, 0).file);
+    Span kernel = session_.sources.FindSpan(where_.file.text(), where_.line, 1, 0);
+    return kernel.valid() ? session_.sources.text(kernel.file) : std::string_view();
   }
   /// Returns the line of the kernel, or of the program, in this file.
   uint32_t line() const { return where_.line; }
