@@ -58,6 +58,9 @@ for device in ("host", "debug"):
         fails("must be an array", TypeError, lambda: add(None, bias, y, total))
         fails("takes", (TypeError, kernelc.ArgumentError), lambda: add(x, bias.astype("i4"), y, total))
         fails("size N is 3", kernelc.ArgumentError, lambda: add(x, bias[:2], y, total))
+    assert "equal to the reference" in add.verify(x) and "equal to the reference" in add.verify(x, bias, y, total)
+    with kernelc.interpret():
+        assert (add(x) == x).all() and (add(x, bias) == x + bias).all()
 ''',
     "packs accept any number of dimensions": '''
 source = """export kernel sums(x: in f32[A.., C, B..], y: out f32[A.., B..]) {
@@ -91,6 +94,9 @@ for device in ("host", "debug"):
     fails("pass a copy without gaps", kernelc.ArgumentError, lambda: module.twice(whole[:, :2], None, np.zeros((2, 2, 4, 3, 5), "f4")))
     fails("the dimensions N..", kernelc.ArgumentError, lambda: module.twice(whole[0, 0], None, np.zeros((3, 4, 5), "f4")))
     fails("", kernelc.ArgumentError, lambda: module.rows(whole[0, 0, 0, 0, 0], np.zeros((), "f4")))
+    assert "equal to the reference" in module.twice.verify(whole, whole) and "equal" in module.sums.verify(whole[0, 0], y)
+    with kernelc.interpret():
+        assert (module.twice(whole, None) == 2 * whole).all() and (module.rows(whole[0, 0]) == whole[0, 0].sum(-1)).all()
     for from_shape, to_shape in (((2, 3), (6,)), ((6,), (2, 3)), ((), (1,)), ((2, 0), (0,))):  # as many elements
         x, y = np.ones(from_shape, "f4"), np.zeros(to_shape, "f4")
         fails("which does not fit the dimensions of other tensors", kernelc.ArgumentError, lambda: module.twice(x, None, y))

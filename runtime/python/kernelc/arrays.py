@@ -121,16 +121,17 @@ def number(value: Any, element: str) -> str:
     return repr(math.copysign(most, converted) if abs(converted) >= limit else converted)
 
 
-def save(array: Any, element: str, file: pathlib.Path) -> None:
-    """Writes an array to a file."""
+def save(array: Any, element: str, file: pathlib.Path, shape: Sequence[int]) -> None:
+    """Writes an array to a file, in a shape with as many elements."""
     import numpy
-    numpy.save(file, numpy.asarray(_viewed(array, element), order="C"))
+    numpy.save(file, numpy.asarray(_viewed(array, element), order="C").reshape(shape))
 
 
 def fill(array: Any, element: str, file: pathlib.Path) -> None:
-    """Reads a file that kernelc has written into an array."""
+    """Reads a file that kernelc has written into an array with as many elements."""
     import numpy
-    numpy.copyto(_viewed(array, element), numpy.load(file))
+    view = _viewed(array, element)
+    numpy.copyto(view, numpy.load(file).reshape(view.shape))
 
 
 def _writable(array: Any) -> Any:

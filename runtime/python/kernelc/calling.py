@@ -208,6 +208,17 @@ def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[s
     return sizes
 
 
+def merged_shape(parameter: Parameter, array: Any, sizes: Mapping[str, Any]) -> list[int]:
+    """Returns the shape of an array in which each pack of dimensions is one dimension. The sizes are those of `sizes_in`."""
+    left = [int(size) for size in arrays.shape_of(array)]
+    merged = []
+    for name in parameter.sizes:
+        is_pack = name in parameter.packs
+        merged.append(sizes[str(name)] if is_pack else left[0])
+        del left[:len(sizes[f"{name}.."]) if is_pack else 1]
+    return merged
+
+
 def _ranks_of_packs(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
     """Returns the number of dimensions of each pack, where the given arrays determine it as a call does."""
     ranks: dict[str, int] = {}

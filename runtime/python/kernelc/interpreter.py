@@ -74,7 +74,8 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
         words = ["--kernel", kernel.name, "--json", *arguments(signature, given, pathlib.Path(folder))]
         if cores != ANY_NUMBER:
             words += ["--core-num", str(cores)]
-        outputs = {p.name: pathlib.Path(folder, f"{p.name}.out.npy") for p in signature if p.direction in ("out", "inout")}
+        outputs = {p.name: pathlib.Path(folder, f"{p.name}.out.npy")
+                   for p in signature if p.direction in ("out", "inout") and given[p.name] is not None}
         for name, file in outputs.items():
             words += ["--out", f"{name}=@{file}"]
         _run(kernel, source_for(kernel, given), words, outputs)
@@ -88,24 +89,30 @@ def source_for(kernel: Kernel, given: Mapping[str, Any]) -> compiler.Source:
     """Returns the source with the constants that the arguments determine, also those that only outputs determine."""
     _, constants = kernel.choice(given)
     fixed = {one.partition("=")[0]: one for one in constants.split(", ") if one}
+    # The arguments say which optional parameters are present, and how many dimensions packs have.
+    fixed = {name: one for name, one in fixed.items() if name not in kernel.optionals and not name.startswith("rank_")}
     others = [word for word in kernel.source.options if not (word.startswith("-D") and word[2:].partition("=")[0] in fixed)]
     return dataclasses.replace(kernel.source, options=(*others, *(f"-D{one}" for one in fixed.values())))
 
 
 def arguments(signature: list[Parameter], given: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
-    """Returns the options of `kernelc run` for the arguments of a call: files for arrays that are read, and sizes that these lack."""
-    words = []
-    read = [parameter for parameter in signature if parameter.direction != "out" and parameter.name in given]
+    """Returns the options of `kernelc run` for the arguments of a call: files for arrays that are read, and sizes that these lack.
+
+    The command line has one dimension for each pack of dimensions, and the word `none` for an optional array that is None.
+    """
+    words = [f"--arg={p.name}=none" for p in signature if p.direction and p.name in given and given[p.name] is None]
+    sizes = calling.sizes_in(signature, given)
+    read = [parameter for parameter in signature if parameter.direction != "out" and given.get(parameter.name) is not None]
     for parameter in read:
         value = given[parameter.name]
         if parameter.direction:
             file = folder / f"{parameter.name}.npy"
-            arrays.save(value, parameter.element, file)
+            arrays.save(value, parameter.element, file, calling.merged_shape(parameter, value, sizes))
             words += ["--arg", f"{parameter.name}=@{file}"]
         else:
             words += ["--arg", f"{parameter.name}={arrays.number(value, parameter.element)}"]
     known = calling.sizes_in(read, given)
-    others = {name: size for name, size in calling.sizes_in(signature, given).items() if name not in known}
+    others = {name: size for name, size in sizes.items() if name not in known and not name.endswith("..")}
     return words + [f"--set={name}={size}" for name, size in others.items()]
 
 
