@@ -50,10 +50,13 @@ ViewedDims ViewedDimsOf(const Op* view) {
 }
 
 std::string_view ViewedName(const Op* view) {
-  // A view that changes several groups of dimensions is a sequence of ops with the same name. Skip them all.
+  // A view that changes several groups of dimensions is a sequence of ops with the same name. Skip them all, and slices,
+  // which have no name.
   const Value* tensor = view->operand(0);
-  while (MemoryOf(tensor) != tensor && tensor->name() == view->result()->name())
-    tensor = tensor->def()->operand(0);
+  auto is_part = [&] {
+    return tensor->name() == view->result()->name() || tensor->name().text().empty();
+  };
+  while (MemoryOf(tensor) != tensor && is_part()) tensor = tensor->def()->operand(0);
   return tensor->name().text();
 }
 

@@ -226,6 +226,7 @@ class Binder {
     bound.name = param.value->name().str();
     bound.direction = param.direction;
     bound.is_tensor = IsTensor(param);
+    bound.is_absent = ir::IsAbsent(program_, param);
     bound.tensor.scalar = param.value->type()->scalar;
     if (auto out = out_paths_.find(bound.name); out != out_paths_.end())
       bound.out_path = out->second;

@@ -19,6 +19,8 @@ struct BoundArgument {
   ir::Direction direction = ir::Direction::In;
   HostTensor tensor;  ///< a scalar has no dimensions
   bool is_tensor = false;
+  bool is_absent =
+      false;  ///< whether the parameter is optional and the program is called without it
   /// Whether the values are random: the parameter has no --arg and is not an `out` parameter.
   bool is_drawn = false;
   std::string out_path;  ///< the file given with --out, if any

@@ -64,6 +64,7 @@ std::string Summary(const BoundProgram& program) {
   std::string text;
   for (const BoundArgument& argument : program.arguments) {
     if (!argument.is_tensor || argument.direction == ir::Direction::In) continue;
+    if (argument.is_absent) continue;
     text += fmt::format("{}: {} = {}", argument.name,
                         TypeText(argument.tensor.scalar, argument.tensor.shape),
                         ElementsText(argument.tensor));

@@ -135,6 +135,7 @@ class BranchSelector : public syntax::TreeCopier {
   bool Holds(const Expr* condition) {
     if (const auto* test = syntax::DynAs<TypeTestExpr>(condition)) return IsTrue(state_, *test);
     std::optional<PresenceTest> test = PresenceTestOf(item_, condition);
+    state_.module.uses.Add(test->param->name.span);
     return state_.fn.IsAbsent(test->param->name.name) == test->is_negated;
   }
 

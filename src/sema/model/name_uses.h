@@ -11,13 +11,13 @@ namespace kdl::sema {
 /// generic function has entities of its own.
 class NameUses {
  public:
-  void Add(const Entity& entity) { used_.insert(PlaceOf(entity)); }
-  bool Contains(const Entity& entity) const { return used_.contains(PlaceOf(entity)); }
+  void Add(const Entity& entity) { Add(entity.span); }
+  /// Adds the declaration whose name is at this place.
+  void Add(const Span& declared) { used_.insert(PlaceOf(declared)); }
+  bool Contains(const Entity& entity) const { return used_.contains(PlaceOf(entity.span)); }
 
  private:
-  static uint64_t PlaceOf(const Entity& entity) {
-    return uint64_t{entity.span.file.value} << 32 | entity.span.begin;
-  }
+  static uint64_t PlaceOf(const Span& span) { return uint64_t{span.file.value} << 32 | span.begin; }
 
   std::unordered_set<uint64_t> used_;
 };
