@@ -140,7 +140,8 @@ enum kdl_submission_kind {
   KDL_SUBMIT_WRITE = 2,  /* copies `host_from` to `to` */
   KDL_SUBMIT_READ = 3,   /* copies `from` to `host_to` */
   KDL_SUBMIT_COPY = 4,   /* copies `from` to `to` */
-  KDL_SUBMIT_FILL = 5    /* fills `to` with `pattern` */
+  KDL_SUBMIT_FILL = 5,   /* fills `to` with `pattern` */
+  KDL_SUBMIT_FOLLOW = 6  /* waits for the work that `mark` notes, and frees the mark */
 };
 
 /* Whether a device accepts a launch through `submit`. */
@@ -180,6 +181,7 @@ typedef struct kdl_submission {
   const void* host_from;
   const kdl_region* region;
   kdl_completion done;
+  void* mark; /* the result of kdl_device_ops.mark; absent in older versions of the struct */
 } kdl_submission;
 
 typedef struct kdl_device_ops {
@@ -238,10 +240,13 @@ typedef struct kdl_device_ops {
    * struct. */
   void (*wait)(void* device, int32_t queue, uint64_t number);
   /* `mark` notes the work that a stream of the device's driver contains at present, or stores NULL if it
-   * contains none. `await` waits for this work, unless `is_needed` is 0, and frees the mark. Both are NULL if
-   * the driver has no streams; they are absent in older versions of the struct. */
+   * contains none. The mark becomes part of a KDL_SUBMIT_FOLLOW, which `submit` accepts like a launch that
+   * cannot fail, or `unmark` frees it. `lead` makes work that the stream gets later start after everything
+   * that the queue has received by `submit`. All three are NULL if the driver has no streams; they are absent
+   * in older versions of the struct. */
   kdl_error* (*mark)(void* device, void* stream, void** mark);
-  kdl_error* (*await)(void* device, void* mark, int32_t is_needed);
+  void (*unmark)(void* device, void* mark);
+  kdl_error* (*lead)(void* device, int32_t queue, void* stream);
 } kdl_device_ops;
 
 /* Registers a kind of device with the context. The structs are copied; a kind that already exists is

@@ -138,8 +138,13 @@ kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(voi
 /* Operations that are enqueued later start after the work that `stream` contains at present. `stream` is a
  * stream of the driver of the queue's device: on `cuda`, a CUstream, or one of CUDA's numbers for the default
  * streams of a process and of a thread (1 and 2). Other devices return KDL_ERROR_UNSUPPORTED. The stream may be
- * destroyed afterwards. To order work of the stream after operations, wait for their events. */
+ * destroyed afterwards. */
 kdl_error* kdl_queue_after_stream(kdl_queue* queue, void* stream);
+
+/* Work that `stream` gets later starts after the event of an operation. `stream` is a stream of the driver of
+ * the operation's device, as above. If the operation has been given to a GPU and cannot fail there, returns
+ * immediately, and the GPU orders the work. Otherwise waits for the event, and returns its failure. */
+kdl_error* kdl_stream_after_event(void* stream, kdl_event* event);
 
 /* Waits for all operations enqueued through this handle so far. Returns the first of their failures that has
  * not been reported to the caller yet: by this function, by a wait for the event of one of them, or by

@@ -101,6 +101,9 @@ class Event {
   // Waits for the event. If the event failed, throws its failure.
   void Wait() const { Check(kdl_event_wait(event_.get(), -1)); }
   bool is_done() const { return kdl_event_is_done(event_.get()) != 0; }
+  // Makes work that `stream` gets later start after the operation: a stream of the driver of the operation's
+  // device, such as a CUstream. May wait for the event, and throw its failure (kdl_stream_after_event).
+  void LeadStream(void* stream) const { Check(kdl_stream_after_event(stream, event_.get())); }
   // Cancels the event's operation and everything that waits for it.
   void Cancel() const { Check(kdl_event_cancel(event_.get())); }
 

@@ -85,10 +85,11 @@ kdl_error* kdl_kernels_call_dynamic(const kdl_kernels* kernels, int32_t first, i
 }
 
 kdl_error* kdl::runtime::EnqueueDynamic(const kdl_kernels* kernels, std::int32_t first,
-                                        std::int32_t count, std::int32_t queue,
-                                        std::span<const kdl_dynamic_arg> given, kdl_event** done) {
+                                        std::int32_t count, std::int64_t core_num,
+                                        std::int32_t queue, std::span<const kdl_dynamic_arg> given,
+                                        kdl_event** done) {
   return GuardCall(kernels, kNotOpen, [&] {
-    return Unwrap(kernels)->CallDynamic(first, count, KDL_CORES_AUTO, given, done, queue);
+    return Unwrap(kernels)->CallDynamic(first, count, core_num, given, done, queue);
   });
 }
 

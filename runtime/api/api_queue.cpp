@@ -172,6 +172,11 @@ Error Fill(Caller& caller, const kdl_array& to, std::uint64_t bits, kdl_event* c
   return Submit(caller, std::move(operation), events, done);
 }
 
+Error CheckStreams(const Device& device) {
+  if (device.ops().lead != nullptr) return nullptr;
+  return Fail(KDL_ERROR_UNSUPPORTED, device.uri(), " has no streams");
+}
+
 Scheduler& SchedulerOf(const kdl_queue* queue) { return Unwrap(queue)->queue().scheduler(); }
 
 }  // namespace
@@ -328,31 +333,24 @@ kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(voi
 
 namespace {
 
-// What a stream contained when an operation began to wait for it.
-struct StreamMark {
-  std::shared_ptr<Device> device;
-  void* mark;
-
-  ~StreamMark() {
-    if (mark != nullptr) kdl_error_free(device->ops().await(device->state(), mark, 0));
-  }
-  static kdl_error* Await(void* user) {
-    auto& self = *static_cast<StreamMark*>(user);
-    return self.device->ops().await(self.device->state(), std::exchange(self.mark, nullptr), 1);
-  }
-  static void Delete(void* user) { delete static_cast<StreamMark*>(user); }
-};
-
 Error AfterStream(Caller& caller, void* stream) {
   Device& device = caller.queue().device();
-  if (device.ops().mark == nullptr || device.ops().await == nullptr)
-    return Fail(KDL_ERROR_UNSUPPORTED, device.uri(), " has no streams for which it could wait");
-  auto made = std::make_unique<StreamMark>(device.shared_from_this(), nullptr);
-  KDL_RETURN_IF_ERROR(Error(device.ops().mark(device.state(), stream, &made->mark)));
-  if (made->mark == nullptr) return nullptr;
-  Ref<Operation> wait = MakeHostCall(StreamMark::Await, StreamMark::Delete, made.get());
-  made.release();
-  return Submit(caller, std::move(wait), {}, nullptr);
+  KDL_RETURN_IF_ERROR(CheckStreams(device));
+  Ref<Operation> follow;
+  KDL_RETURN_IF_ERROR(MakeFollow(device, stream, &follow));
+  return follow ? Submit(caller, std::move(follow), {}, nullptr) : nullptr;
+}
+
+Error StreamAfter(void* stream, const Event& event) {
+  Scheduler& scheduler = event.timeline().scheduler();
+  Device* device = nullptr;
+  std::int32_t queue = 0;
+  const bool is_ordered = scheduler.IsOrderedByDevice(event, &device, &queue);
+  if (device == nullptr)
+    return Invalid("a stream can follow operations, but not a timeline that the caller signals");
+  KDL_RETURN_IF_ERROR(CheckStreams(*device));
+  if (!is_ordered) return scheduler.Wait(event, -1);
+  return Error(device->ops().lead(device->state(), queue, stream));
 }
 
 }  // namespace
@@ -360,6 +358,12 @@ Error AfterStream(Caller& caller, void* stream) {
 kdl_error* kdl_queue_after_stream(kdl_queue* queue, void* stream) {
   KDL_RETURN_IF_UNUSABLE(queue);
   return Guard(SchedulerOf(queue), [&] { return AfterStream(*Unwrap(queue), stream); });
+}
+
+kdl_error* kdl_stream_after_event(void* stream, kdl_event* event) {
+  KDL_RETURN_IF_UNUSABLE(event);
+  const Event& object = *Unwrap(event);
+  return Guard(object.timeline().scheduler(), [&] { return StreamAfter(stream, object); });
 }
 
 kdl_error* kdl_queue_own(kdl_queue* queue, kdl_queue** own) {

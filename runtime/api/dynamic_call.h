@@ -50,8 +50,8 @@ class DynamicCall {
 
 // Enqueues a call like kdl_kernels_call_dynamic, but on the device's queue with the given number.
 kdl_error* EnqueueDynamic(const kdl_kernels* kernels, std::int32_t first, std::int32_t count,
-                          std::int32_t queue, std::span<const kdl_dynamic_arg> given,
-                          kdl_event** done);
+                          std::int64_t core_num, std::int32_t queue,
+                          std::span<const kdl_dynamic_arg> given, kdl_event** done);
 
 // Makes the checks of a call that depend on neither a device nor the contents of tensors.
 Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,

@@ -378,7 +378,8 @@ constexpr kdl_device_ops MakeDeviceOps(const char* kind, decltype(kdl_device_ops
           .accepts = nullptr,
           .wait = nullptr,
           .mark = nullptr,
-          .await = nullptr};
+          .unmark = nullptr,
+          .lead = nullptr};
 }
 
 }  // namespace

@@ -206,6 +206,33 @@ class HostCallOperation final : public Operation {
   void* user_;
 };
 
+// Waits for work that the application has given to a stream of the device's driver.
+class FollowOperation final : public Operation {
+ public:
+  explicit FollowOperation(Device& device) : device_(device) {}
+
+  Error Mark(void* stream) { return Error(device_.ops().mark(device_.state(), stream, &mark_)); }
+  bool has_mark() const { return mark_ != nullptr; }
+
+  void Start() override {
+    Address(&submission_);
+    submission_.kind = KDL_SUBMIT_FOLLOW;
+    submission_.mark = std::exchange(mark_, nullptr);
+    device_.ops().submit(device_.state(), &submission_);
+  }
+  void Drop() override {
+    if (mark_ != nullptr) device_.ops().unmark(device_.state(), std::exchange(mark_, nullptr));
+  }
+  bool is_early() const override { return true; }
+  std::string Describe() const override { return "a wait for a stream"; }
+  std::vector<Access> Accesses() const override { return {}; }
+
+ private:
+  Device& device_;
+  void* mark_ = nullptr;
+  kdl_submission submission_ = {};
+};
+
 bool SameShape(const kdl_tensor& a, const kdl_tensor& b) {
   return a.rank == b.rank && std::equal(a.size, a.size + a.rank, b.size);
 }
@@ -385,6 +412,13 @@ Error MakeFill(const Queue& queue, const kdl_array& to, std::uint64_t bits,
 
 Ref<Operation> MakeHostCall(kdl_host_fn call, void (*release)(void*), void* user) {
   return Ref<Operation>::Take(new HostCallOperation(call, release, user));
+}
+
+Error MakeFollow(Device& device, void* stream, Ref<Operation>* operation) {
+  auto made = MakeRef<FollowOperation>(device);
+  KDL_RETURN_IF_ERROR(made->Mark(stream));
+  if (made->has_mark()) *operation = Ref<Operation>::Take(made.Leave());
+  return nullptr;
 }
 
 }  // namespace kdl::runtime

@@ -85,4 +85,8 @@ Error MakeFill(const Queue& queue, const kdl_array& to, std::uint64_t bits,
 
 Ref<Operation> MakeHostCall(kdl_host_fn call, void (*release)(void*), void* user);
 
+// Creates an operation that waits for the work that the stream contains at present, unless it contains none. The
+// stream is one of the driver of the device, which must have streams (kdl_device_ops.mark).
+Error MakeFollow(Device& device, void* stream, Ref<Operation>* operation);
+
 }  // namespace kdl::runtime

@@ -207,13 +207,15 @@ bool Scheduler::IsWithDevice(const Queue& waiting, const Event& event) const {
 
 bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
   if (&operation == queue.first_) return operation.pending_ == 0 || operation.failure_;
-  // At this point, all earlier operations have been submitted to the device. If the last one fails, the
-  // device would also make this operation fail. That would be wrong if the operations belong to different
-  // callers, or if the caller has already been told of the failure.
+  // At this point, all earlier operations have been submitted to the device. If the last one fails, a device
+  // that orders operations would also make this operation fail. That would be wrong if the operations belong
+  // to different callers, or if the caller has already been told of the failure.
   const Operation* before = queue.begun_;
+  const bool fails_alike =
+      before->caller_.get() == operation.caller_.get() || !queue.device().orders();
   return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
-         !operation.failure_ && before->caller_.get() == operation.caller_.get() &&
-         !before->caller_->Fails(*before) && !before->is_last();
+         !operation.failure_ && fails_alike && !before->caller_->Fails(*before) &&
+         !before->is_last();
 }
 
 void Scheduler::MakeReady(Queue& queue, bool is_given_now) {

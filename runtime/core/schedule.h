@@ -94,6 +94,10 @@ class Scheduler final : private ReadyWork {
   Error Wait(const Event& event, std::int64_t timeout_ns);
   Error WaitForCaller(Caller& caller);
   bool IsDone(const Event& event);
+  // Finds the device and the queue whose operation the event belongs to; the device is null for a timeline of
+  // the caller. Returns whether this device itself can order other work after the operation: it has the
+  // operation, and the operation cannot fail.
+  bool IsOrderedByDevice(const Event& event, Device** device, std::int32_t* queue);
   // Fails the event's operation and everything that waits for it, unless the operation has already ended.
   Error Cancel(const Event& event);
 

@@ -125,6 +125,18 @@ bool Scheduler::IsDone(const Event& event) {
   return true;
 }
 
+bool Scheduler::IsOrderedByDevice(const Event& event, Device** device, std::int32_t* queue) {
+  const Lock lock(mutex_);
+  const Queue* found = event.timeline().queue_;
+  if (found == nullptr) return false;
+  *device = &found->device();
+  *queue = found->index();
+  const Operation* operation = found->first_;
+  while (operation != found->waiting_ && operation->value_ != event.value())
+    operation = operation->next_;
+  return operation != found->waiting_ && operation->is_with_device_ && !operation->is_last();
+}
+
 Error Scheduler::Cancel(const Event& event) {
   const Lock lock(mutex_);
   Queue* queue = event.timeline().queue_;

@@ -149,6 +149,7 @@ struct LaunchConfig {
   X(StreamCreate, (StreamId*, unsigned))                                                    \
   X(StreamDestroy_v2, (StreamId))                                                           \
   X(StreamSynchronize, (StreamId))                                                          \
+  X(StreamWaitEvent, (StreamId, EventId, unsigned))                                         \
   X(EventCreate, (EventId*, unsigned))                                                      \
   X(EventDestroy_v2, (EventId))                                                             \
   X(EventRecord, (EventId, StreamId))                                                       \

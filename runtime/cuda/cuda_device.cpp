@@ -93,7 +93,8 @@ const kdl_device_ops& CudaDeviceOps() {
                                       .accepts = CudaAccepts,
                                       .wait = WaitCuda,
                                       .mark = MarkCudaStream,
-                                      .await = AwaitCudaMark};
+                                      .unmark = UnmarkCuda,
+                                      .lead = LeadCudaStream};
   return kOps;
 }
 

@@ -51,14 +51,10 @@ kdl_error* MarkCudaStream(void* device, void* stream, void** mark) {
   return cuda.Failed("noting what a stream contains", status).release();
 }
 
-kdl_error* AwaitCudaMark(void* device, void* mark, std::int32_t is_needed) {
+void UnmarkCuda(void* device, void* mark) {
   const CudaDevice& cuda = CudaDevice::FromHandle(device);
   const CurrentContext current(cuda.api, cuda.context);
-  auto* const event = static_cast<cu::EventId>(mark);
-  const cu::Status status = is_needed != 0 ? cuda.api.EventSynchronize(event) : cu::kSuccess;
-  cuda.api.EventDestroy_v2(event);
-  if (status == cu::kSuccess) return nullptr;
-  return cuda.Failed("waiting for a stream of the application", status).release();
+  cuda.api.EventDestroy_v2(static_cast<cu::EventId>(mark));
 }
 
 }  // namespace kdl::runtime

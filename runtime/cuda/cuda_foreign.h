@@ -10,6 +10,6 @@ namespace kdl::runtime {
 // Functions of the plugin interface (see kdl/device_plugin.h).
 kdl_error* AdoptCudaMemory(void* device, void* address, std::int64_t bytes, kdl_memory* memory);
 kdl_error* MarkCudaStream(void* device, void* stream, void** mark);
-kdl_error* AwaitCudaMark(void* device, void* mark, std::int32_t is_needed);
+void UnmarkCuda(void* device, void* mark);
 
 }  // namespace kdl::runtime

@@ -41,6 +41,7 @@ CudaQueue::~CudaQueue() {
   FreeReplaced();
   if (scratch_ != nullptr) cuda_.memory->Release(AddressOf(scratch_));
   if (record_ != nullptr) cuda_.api.MemFreeHost(record_);
+  if (lead_ != nullptr) cuda_.api.EventDestroy_v2(lead_);
   if (stream_ != nullptr) cuda_.api.StreamDestroy_v2(stream_);
 }
 
@@ -94,13 +95,35 @@ Error CudaQueue::Launch(Given* given) {
   return cuda_.Failed(Concat("launching ", request.kernel->name), status);
 }
 
+// The driver keeps the event for as long as the stream waits for it.
+Error CudaQueue::Follow(cu::EventId event) {
+  const CurrentContext current(cuda_.api, cuda_.context);
+  cu::Status status = MakeStream();
+  if (status == cu::kSuccess) status = cuda_.api.StreamWaitEvent(stream_, event, 0);
+  cuda_.api.EventDestroy_v2(event);
+  if (status == cu::kSuccess) return nullptr;
+  return cuda_.Failed("waiting for a stream of the application", status);
+}
+
+cu::Status CudaQueue::Lead(cu::StreamId other) {
+  const std::lock_guard lock(mutex_);
+  if (stream_ == nullptr) return cu::kSuccess;  // nothing has been given to it
+  const CurrentContext current(cuda_.api, cuda_.context);
+  cu::Status status = cu::kSuccess;
+  if (lead_ == nullptr) status = cuda_.api.EventCreate(&lead_, cu::kNoTiming);
+  if (status == cu::kSuccess) status = cuda_.api.EventRecord(lead_, stream_);
+  return status != cu::kSuccess ? status : cuda_.api.StreamWaitEvent(other, lead_, 0);
+}
+
 void CudaQueue::Submit(const kdl_submission& submission) {
   Error error;
   {
     const std::lock_guard lock(mutex_);
+    const bool is_launch = submission.kind == KDL_SUBMIT_LAUNCH;
     try {
-      given_.push_back({submission.number, submission.done, submission.launch, true});
-      error = Launch(&given_.back());
+      given_.push_back({submission.number, submission.done, submission.launch, is_launch});
+      error =
+          is_launch ? Launch(&given_.back()) : Follow(static_cast<cu::EventId>(submission.mark));
       if (error == nullptr) return;
       given_.pop_back();
     } catch (const std::bad_alloc&) {
@@ -121,8 +144,12 @@ bool CudaQueue::TakeUpTo(std::uint64_t number, Given* given) {
 
 // Only the last launch of a stream can have trapped, because nothing follows a launch that may.
 Error CudaQueue::OutcomeOf(const Given& given, cu::Status status) {
-  if (status != cu::kSuccess)
-    return cuda_.Failed(Concat("running ", given.request->kernel->name), status);
+  if (status != cu::kSuccess) {
+    const bool is_launch = given.request != nullptr;
+    return cuda_.Failed(is_launch ? Concat("running ", given.request->kernel->name)
+                                  : "waiting for a stream of the application",
+                        status);
+  }
   if (!given.may_trap || static_cast<std::int32_t>(record_[0]) == 0) return nullptr;
   Error error = TrapOf(*given.request, {record_, kdl_workgroup_record}, "");
   std::fill_n(record_, std::int64_t{kdl_workgroup_record}, 0);
@@ -180,6 +207,13 @@ void SubmitCuda(void* device, const kdl_submission* submission) {
 
 void WaitCuda(void* device, std::int32_t queue, std::uint64_t number) {
   QueueOf(CudaDevice::FromHandle(device), queue).Wait(number);
+}
+
+kdl_error* LeadCudaStream(void* device, std::int32_t queue, void* stream) {
+  CudaDevice& cuda = CudaDevice::FromHandle(device);
+  const cu::Status status = QueueOf(cuda, queue).Lead(static_cast<cu::StreamId>(stream));
+  if (status == cu::kSuccess) return nullptr;
+  return cuda.Failed("ordering a stream of the application", status).release();
 }
 
 }  // namespace kdl::runtime

@@ -297,7 +297,8 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .accepts = nullptr,
                                           .wait = nullptr,
                                           .mark = nullptr,
-                                          .await = nullptr};
+                                          .unmark = nullptr,
+                                          .lead = nullptr};
   return kOps;
 }
 

@@ -247,7 +247,8 @@ const kdl_device_ops& HostDeviceOps() {
                                           .accepts = nullptr,
                                           .wait = nullptr,
                                           .mark = nullptr,
-                                          .await = nullptr};
+                                          .unmark = nullptr,
+                                          .lead = nullptr};
   return kOps;
 }
 

@@ -130,7 +130,8 @@ const kdl_device_ops& OpenclDeviceOps() {
                                       .accepts = nullptr,
                                       .wait = nullptr,
                                       .mark = nullptr,
-                                      .await = nullptr};
+                                      .unmark = nullptr,
+                                      .lead = nullptr};
   return kOps;
 }
 

@@ -197,7 +197,8 @@ constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .accepts = nullptr,
                                  .wait = nullptr,
                                  .mark = nullptr,
-                                 .await = nullptr};
+                                 .unmark = nullptr,
+                                 .lead = nullptr};
 
 }  // namespace
 

@@ -233,6 +233,7 @@ int cuDevicePrimaryCtxRetain(void** context, int device);
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes);
 int cuMemFree_v2(std::uint64_t address);
+int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* stream);
 int cuMemsetD32Async(std::uint64_t address, unsigned value, std::size_t count, void* stream);
 int cuStreamCreate(void** stream, unsigned flags);
 int cuStreamDestroy_v2(void* stream);
@@ -267,6 +268,13 @@ class Foreign {
   void Synchronize() const { cuStreamSynchronize(stream_); }
   // Sets all words of 32 bits when somebody waits for the stream.
   void SetLater(unsigned value) const { cuMemsetD32Async(address_, value, 16, stream_); }
+  // Returns the integers after all work of the stream.
+  std::vector<std::int64_t> Read() const {
+    std::vector<std::int64_t> values(8);
+    cuMemcpyDtoHAsync_v2(values.data(), address_, values.size() * sizeof(std::int64_t), stream_);
+    Synchronize();
+    return values;
+  }
 
  private:
   int device_;
@@ -322,7 +330,7 @@ TEST_CASE("CUDA: memory that is not the device's, and streams of other devices, 
   CHECK(message.find("is in the memory of cuda[1]; copy the data to cuda[0]") != std::string::npos);
   CHECK(CodeOf([&] { marked.bench.host.queue().FollowStream(foreign.stream()); }, &message) ==
         KDL_ERROR_UNSUPPORTED);
-  CHECK(message.find("host has no streams for which it could wait") != std::string::npos);
+  CHECK(message.find("host has no streams") != std::string::npos);
 }
 
 TEST_CASE("CUDA: a failure to follow a stream is an error, and nothing leaks") {
@@ -339,12 +347,62 @@ TEST_CASE("CUDA: a failure to follow a stream is an error, and nothing leaks") {
       CHECK(message.find("noting what a stream contains failed") != std::string::npos);
     }
     foreign.SetLater(1);
-    fake_cuda_fail("cuEventSynchronize", kUnknown);
+    fake_cuda_fail("cuStreamWaitEvent", kUnknown);
     marked.bench.queue.FollowStream(foreign.stream());
     CHECK(CodeOf([&] { marked.bench.queue.Wait(); }) == KDL_ERROR_DEVICE);
-    marked.bench.queue.Launch("mark", 8, {marked.y}).Wait();
+    marked.Mark().Wait();
+    for (const char* function : {"cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"}) {
+      const Event event = marked.Mark();
+      fake_cuda_fail(function, kUnknown);
+      std::string message;
+      CHECK(CodeOf([&] { event.LeadStream(foreign.stream()); }, &message) == KDL_ERROR_DEVICE);
+      CHECK(message.find("ordering a stream of the application failed") != std::string::npos);
+    }
   }
   CHECK(fake_cuda_live() == 0);
+}
+
+TEST_CASE("CUDA: nobody waits for launches between two parts of another library's work") {
+  const Foreign foreign(0);
+  const Marked marked;
+  const Tensor y = marked.bench.context.Wrap(marked.bench.device, foreign.data(), {8}, "y");
+  marked.Mark().Wait();
+  for (int round = 0; round < 2; ++round) {
+    CAPTURE(round);
+    // The wait and the launch come from two handles of the queue.
+    kdl_queue* own = nullptr;
+    Check(kdl_queue_own(marked.bench.queue.get(), &own));
+    const Queue other(marked.bench.context.get(), marked.bench.device.get(), own);
+    fake_cuda_calls();
+    foreign.SetLater(1);
+    other.FollowStream(foreign.stream());
+    marked.bench.queue.Launch("mark", 8, {y}).LeadStream(foreign.stream());
+    const std::string calls = fake_cuda_calls();
+    CHECK(calls.find("Synchronize") == std::string::npos);
+    CHECK(calls.find("cuLaunchKernelEx") != std::string::npos);
+    kdl_queue_free(own);
+    constexpr std::int64_t kOnes = (std::int64_t{1} << 32) + 1;
+    CHECK(foreign.Read() == std::vector<std::int64_t>(8, kOnes + 8));
+    foreign.SetLater(7);
+    CHECK(foreign.Read() == std::vector<std::int64_t>(8, 7 * kOnes));
+  }
+}
+
+TEST_CASE(
+    "CUDA: a stream waits on the host for operations that may fail, and for all that the GPU "
+    "cannot order") {
+  const Foreign foreign(0);
+  const Marked marked;
+  const Tensor z = marked.bench.Upload(std::vector<std::int32_t>(70));
+  const Event trapped = marked.bench.queue.Launch("trap_at", 3, {std::int64_t{5}, z});
+  CHECK(CodeOf([&] { trapped.LeadStream(foreign.stream()); }) == KDL_ERROR_TRAP);
+  const Event filled = marked.bench.queue.Fill(marked.y, std::int64_t{5});
+  filled.LeadStream(foreign.stream());
+  CHECK(filled.is_done());
+  std::string message;
+  const Event of_host = marked.bench.host.queue().Mark();
+  CHECK(CodeOf([&] { of_host.LeadStream(foreign.stream()); }, &message) == KDL_ERROR_UNSUPPORTED);
+  CHECK(message.find("host has no streams") != std::string::npos);
 }
 
 TEST_CASE("CUDA: launches reuse memory that earlier launches returned") {

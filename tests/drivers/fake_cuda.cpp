@@ -447,6 +447,19 @@ Status cuStreamSynchronize(Stream* stream) {
   return kSuccess;
 }
 
+Status cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
+  Called(__func__);
+  FAIL_IF_TOLD();
+  stream = Resolved(stream);
+  Check(stream);
+  const std::lock_guard lock(mutex);
+  if (!events.contains(event)) Misused("a stream waits for an event that is none");
+  if (event->stream == nullptr) return kSuccess;
+  stream->waiting.emplace_back(
+      [before = event->stream, place = event->place] { RunBefore(before, place); });
+  return kSuccess;
+}
+
 Status cuEventCreate(Event** event, unsigned flags) {
   Called(__func__);
   FAIL_IF_TOLD();

@@ -64,8 +64,9 @@ struct Stream {
   explicit Stream(Context* its_context) : context(its_context) {}
   Context* context;
   std::deque<std::function<void()>> waiting;
-  std::size_t done = 0;  // number of work items that have been taken from `waiting`
-  std::mutex running;    // held while work runs
+  std::size_t done = 0;   // number of work items that have been taken from `waiting`
+  std::size_t ended = 0;  // number of those that have ended
+  std::mutex running;     // held while work runs
 };
 struct Event {
   Context* context;
@@ -216,13 +217,27 @@ inline void RunUntil(Stream& stream, std::size_t count) {
     std::function<void()> work;
     {
       const std::lock_guard lock(mutex);
-      if (stream.done >= count) return;
+      if (stream.done >= count || stream.waiting.empty()) return;
       work = std::move(stream.waiting.front());
       stream.waiting.pop_front();
       ++stream.done;
     }
     work();
+    const std::lock_guard lock(mutex);
+    ++stream.ended;
   }
+}
+
+// Runs the work that a stream contained before the place, unless it has ended. A stream that is gone has no work.
+inline void RunBefore(Stream* stream, std::size_t place) {
+  {
+    const std::lock_guard lock(mutex);
+    const bool is_default =
+        stream >= std::begin(default_streams) && stream < std::end(default_streams);
+    if (!is_default && !streams.contains(stream)) return;
+    if (stream->ended >= place) return;
+  }
+  RunUntil(*stream, place);
 }
 
 inline void CountUnpinned(const void* memory, std::size_t bytes) {

@@ -2,7 +2,8 @@
 """Tests the Python package with arrays in the memory of a GPU: they are used where they are, after the work of their streams.
 
 The driver is that of the tests (tests/drivers/fake_cuda.h). It interprets kernels, aborts the process if an address of the host is used as
-one of the device, and does the work of a stream only when somebody waits for it. So a call that does not wait reads old elements."""
+one of the device, and does the work of a stream only when somebody waits for it, or for a stream that waits for it. So a call that does not
+wait reads old elements."""
 
 import os
 import pathlib
@@ -34,6 +35,9 @@ class on:
     def __init__(self, gpu): self.gpu = gpu
     def __enter__(self): ok(driver.cuCtxPushCurrent_v2(contexts[self.gpu]))
     def __exit__(self, *_): ok(driver.cuCtxPopCurrent_v2(ctypes.byref(word())))
+
+def synchronize(stream, gpu=0):
+    with on(gpu): ok(driver.cuStreamSynchronize(word(stream)))
 
 def new_stream(gpu=0):
     made = word()
@@ -170,11 +174,13 @@ for stream in (handle, Stream("cuda_stream", handle), Stream("ptr", handle), Sta
     x, y = Dlpack(np.zeros(100, "f4")), Dlpack(np.zeros(100, "f4"))
     x.set_later(3.0, handle if stream else DEFAULT)
     gpu.axpy(2.0, x, y, stream=stream)
+    synchronize(handle)
     assert (y.get() == 6).all() and x.asked == [handle if stream else DEFAULT], (x.asked, y.get())
     x, y = Interface(np.zeros(100, "f4")), Interface(np.zeros(100, "f4"))
     x.set_later(3.0, handle if stream else DEFAULT)
     if stream is not None:
         gpu.axpy(a=2.0, x=x, y=y, stream=stream)
+        synchronize(handle)
         assert (y.get() == 6).all(), y.get()
 fails("stream must be the number of a CUDA stream", TypeError, lambda: gpu.axpy(2.0, x, y, stream="s"))
 fails("host has no streams", kernelc.DeviceError, lambda: module.axpy(2.0, np.zeros(3, "f4"), np.zeros(3, "f4"), stream=handle))
@@ -182,6 +188,54 @@ named = kernelc.compile("export kernel f(stream: f32, y: out f32[N]) { spmd for 
 y = Dlpack(np.zeros(5, "f4"))
 named(stream=2.5, y=y)
 assert (y.get() == 2.5).all()
+''',
+    "a call with stream= returns before the kernel runs, and the stream waits for it": '''
+handle = new_stream()
+x, y, copy = (Dlpack(np.zeros(100, "f4")) for _ in range(3))
+gpu.axpy(0.0, x, y)  # loads the kernel
+driver.cuMemcpyDtoDAsync_v2.argtypes = None
+for round in range(1, 4):
+    x.set_later(3.0, handle)
+    driver.fake_cuda_calls()
+    gpu.axpy(1.0, x, y, stream=handle)
+    calls = driver.fake_cuda_calls().decode()
+    assert "cuLaunchKernelEx" in calls and "Synchronize" not in calls, calls
+    assert (y.get() == 6 * (round - 1)).all(), y.get()  # the default stream does not wait for it
+    with on(0): ok(driver.cuMemcpyDtoDAsync_v2(copy.memory, y.memory, word(400), word(handle)))
+    gpu.axpy[2](1.0, x, y, stream=handle)
+    x.set_later(0.0, handle)
+    synchronize(handle)
+    assert (copy.get() == 6 * round - 3).all() and (y.get() == 6 * round).all() and (x.get() == 0).all(), (copy.get(), y.get())
+z = gpu.axpy.submit(1.0, x, y, stream=handle)
+z.result()
+''',
+    "calls in different streams do not wait for one another": '''
+streams = [new_stream() for _ in range(40)]
+pairs = [(Dlpack(np.zeros(9, "f4")), Dlpack(np.zeros(9, "f4"))) for _ in streams]
+for stream, (x, y) in zip(streams[:32], pairs):
+    x.set_later(2.0, stream)
+    gpu.axpy(1.0, x, y, stream=stream)
+synchronize(streams[31])
+assert [bool((y.get() == 2).all()) for _, y in pairs[:32]] == [False] * 31 + [True]
+for stream, (x, y) in zip(streams, pairs):
+    x.set_later(3.0, stream)
+    gpu.axpy(1.0, x, y, stream=stream)
+for stream in streams: synchronize(stream)
+assert all((y.get() == (5 if number < 32 else 3)).all() for number, (_, y) in enumerate(pairs))
+''',
+    "a call with stream= waits if it may fail, or copies": '''
+handle = new_stream()
+x, y = Dlpack(np.zeros(3, "u1")), Dlpack(np.ones(1, "u1"))
+gpu.at(x, 0, y, stream=handle)
+assert y.get()[0] == 0, y.get()
+fails("index 3 is outside dimension 0 of size 3", kernelc.Trap, lambda: gpu.at(x, 3, y, stream=handle))
+here = np.ones(3, "f4")
+gpu.axpy(1.0, np.full(3, 2, "f4"), here, stream=handle)
+assert (here == 3).all(), here
+driver.fake_cuda_fail(b"cuLaunchKernelEx", 999)
+x, y = Dlpack(np.zeros(3, "f4")), Dlpack(np.zeros(3, "f4"))
+fails("launching axpy failed", kernelc.DeviceError, lambda: gpu.axpy(1.0, x, y, stream=handle))
+gpu.axpy(1.0, x, y, stream=handle)
 ''',
     "submitted calls follow streams, and one another": '''
 handle = new_stream()

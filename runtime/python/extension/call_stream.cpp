@@ -1,5 +1,8 @@
 #include "extension/call_stream.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace kdl::python {
@@ -33,6 +36,22 @@ bool FindHandle(PyObject* stream, long long* handle) {
   return PyErr_Occurred() == nullptr;
 }
 
+/// The streams of recent calls. Each has a queue, so that calls in different streams can run at the same time. The interpreter's
+/// lock protects them.
+std::array<long long, 32> known_streams;
+std::size_t next_stream = 0;
+constexpr int32_t kFirstQueue = 32;  // those before are for queue() of kernels
+
+int32_t QueueFor(long long handle) {
+  auto found = std::ranges::find(known_streams, handle);
+  if (found == known_streams.end()) {
+    found = known_streams.begin() + static_cast<std::ptrdiff_t>(next_stream);
+    *found = handle;
+    next_stream = (next_stream + 1) % known_streams.size();
+  }
+  return kFirstQueue + static_cast<int32_t>(found - known_streams.begin());
+}
+
 }  // namespace
 
 bool CallStream::Take(const kdl_variant& variant, PyObject** keywords) {
@@ -44,6 +63,7 @@ bool CallStream::Take(const kdl_variant& variant, PyObject** keywords) {
   is_given_ = given != Py_None;
   others_ = Ref(PyDict_Copy(*keywords));
   if (!others_ || (is_given_ && !FindHandle(given, &handle_))) return false;
+  if (is_given_) queue_ = QueueFor(handle_);
   *keywords = others_.get();
   return PyDict_DelItemString(others_.get(), "stream") == 0;
 }

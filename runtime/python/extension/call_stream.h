@@ -1,9 +1,16 @@
 #pragma once
 
+#include <cstdint>
+
 #include "extension/python.h"
 #include "kdl/kernel_abi.h"
 
 namespace kdl::python {
+
+/// Returns the stream with this handle, for functions of the runtime.
+inline void* StreamOf(long long handle) {
+  return reinterpret_cast<void*>(static_cast<intptr_t>(handle));
+}
 
 /// The argument `stream=` of a call: the caller's stream on a GPU. A parameter of the kernel with this name takes precedence.
 class CallStream {
@@ -15,11 +22,14 @@ class CallStream {
   bool is_given() const { return is_given_; }
   /// By CUDA's numbers, but 1 for the default stream, as in DLPack.
   long long handle() const { return handle_; }
+  /// The number of the device's queue for the call: another one for each stream, unless there are many streams, and 0 without one.
+  int32_t queue() const { return queue_; }
 
  private:
   Ref others_;
   bool is_given_ = false;
   long long handle_ = 0;
+  int32_t queue_ = 0;
 };
 
 }  // namespace kdl::python

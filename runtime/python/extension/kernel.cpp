@@ -92,8 +92,7 @@ kdl_error* FollowStreams(PyObject* self, const CallStream& stream, const Argumen
   kdl_device* device = kdl_kernels_device(AsKernel(self)->library->kernels());
   kdl_error* error = kdl_device_queue(device, number, &queue);
   const auto follow = [&](long long handle) {
-    if (error == nullptr)
-      error = kdl_queue_after_stream(queue, reinterpret_cast<void*>(static_cast<intptr_t>(handle)));
+    if (error == nullptr) error = kdl_queue_after_stream(queue, StreamOf(handle));
   };
   for (long long one : arguments.streams()) follow(one);
   if (stream.is_given() &&
@@ -102,15 +101,27 @@ kdl_error* FollowStreams(PyObject* self, const CallStream& stream, const Argumen
   return error;
 }
 
-/// Calls one of the kernel's functions, and waits for the end of the call.
+/// Enqueues a call of one of the kernel's functions.
+kdl_error* EnqueueCall(PyObject* self, const Arguments& arguments, int64_t core_num, int32_t queue,
+                       kdl_event** done) {
+  const Kernel& kernel = *AsKernel(self);
+  return runtime::EnqueueDynamic(kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
+                                 static_cast<int32_t>(kernel.end - kernel.begin), core_num, queue,
+                                 {arguments.given(), static_cast<size_t>(arguments.count())}, done);
+}
+
+/// Calls one of the kernel's functions. If the caller has given a stream, later work of the stream starts after the call.
+/// Otherwise, the call has ended when this returns.
 kdl_error* CallFunction(PyObject* self, const CallStream& stream, const Arguments& arguments,
                         int64_t core_num) {
-  const Kernel& kernel = *AsKernel(self);
-  constexpr int32_t kQueueOfCalls = 0;
-  if (kdl_error* error = FollowStreams(self, stream, arguments, kQueueOfCalls)) return error;
-  return kdl_kernels_call_dynamic(kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
-                                  static_cast<int32_t>(kernel.end - kernel.begin), core_num,
-                                  arguments.given(), arguments.count(), nullptr);
+  const int32_t queue = stream.queue();
+  if (kdl_error* error = FollowStreams(self, stream, arguments, queue)) return error;
+  if (!stream.is_given()) return EnqueueCall(self, arguments, core_num, queue, nullptr);
+  kdl_event* done = nullptr;
+  if (kdl_error* error = EnqueueCall(self, arguments, core_num, queue, &done)) return error;
+  kdl_error* error = kdl_stream_after_event(StreamOf(stream.handle()), done);
+  kdl_event_free(done);
+  return error;
 }
 
 PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_num) {
@@ -201,12 +212,8 @@ PyObject* Enqueue(PyObject* self, PyObject* args, PyObject* keywords, int32_t qu
       !OpenArguments(self, call->given, stream, &call->arguments) ||
       !Succeeded(FollowStreams(self, stream, call->arguments, queue)))
     return nullptr;
-  const Kernel& kernel = *AsKernel(self);
-  kdl_error* error = runtime::EnqueueDynamic(
-      kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
-      static_cast<int32_t>(kernel.end - kernel.begin), queue,
-      {call->arguments.given(), static_cast<size_t>(call->arguments.count())}, &call->event);
-  if (!Succeeded(error)) return nullptr;
+  if (!Succeeded(EnqueueCall(self, call->arguments, KDL_CORES_AUTO, queue, &call->event)))
+    return nullptr;
   PyObject* pending = PyType_GenericAlloc(pending_type, 0);
   if (pending == nullptr) return nullptr;
   reinterpret_cast<Pending*>(pending)->call = call.release();

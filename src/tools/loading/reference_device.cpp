@@ -305,7 +305,8 @@ const InterpreterKind* MakeKind(std::string_view name,
               .accepts = nullptr,
               .wait = nullptr,
               .mark = nullptr,
-              .await = nullptr};
+              .unmark = nullptr,
+              .lead = nullptr};
   return &made;
 }
 
