@@ -17,10 +17,6 @@ namespace {
 
 constexpr size_t kMaxErrors = 50;
 
-/// After a missing token has been assumed, an error within this many tokens is not reported, because it is
-/// probably a consequence of the assumption.
-constexpr size_t kFollowing = 2;
-
 bool StartsItem(size_t type) { return type >= KdlLexer::IMPORT && type <= KdlLexer::FN; }
 
 /// Returns whether the enclosing block has ended without its closing brace. An indented `const` is assumed to
@@ -80,7 +76,21 @@ bool IsDroppable(size_t type) {
 
 bool CanDrop(antlr4::Parser& parser) {
   antlr4::TokenStream& input = *parser.getTokenStream();
-  return IsDroppable(input.LA(1)) && parser.getExpectedTokens().contains(input.LA(2));
+  const antlr4::atn::ATNState& state = *parser.getATN().states[parser.getState()];
+  return IsDroppable(input.LA(1)) && state.transitions[0]->label().contains(input.LA(2));
+}
+
+/// Returns whether the token is in the same statement, and on the same line, as a token before which another one has been
+/// assumed to be missing. An error there is probably a consequence of the assumption.
+bool Follows(antlr4::Parser& parser, size_t assumed, const antlr4::Token& token) {
+  if (assumed == kNoToken || assumed > token.getTokenIndex()) return false;
+  antlr4::TokenStream& input = *parser.getTokenStream();
+  for (size_t at = assumed; at < token.getTokenIndex(); ++at) {
+    size_t type = input.get(at)->getType();
+    if (type == KdlLexer::SEMI || type == KdlLexer::LBRACE || type == KdlLexer::RBRACE)
+      return false;
+  }
+  return input.get(assumed)->getLine() == token.getLine();
 }
 
 bool CanAssume(antlr4::Parser& parser) {
@@ -221,8 +231,8 @@ void ErrorStrategy::Report(antlr4::Parser& parser, antlr4::Token& token, Interva
     return t != nullptr &&
            std::binary_search(lexed_.faulty_lines.begin(), lexed_.faulty_lines.end(), t->getLine());
   };
-  bool follows = assumed_at_ != kNoToken && index - assumed_at_ <= kFollowing;
-  if (repeated || follows || faulty(&token) || faulty(error.previous)) return;
+  if (repeated || Follows(parser, assumed_at_, token) || faulty(&token) || faulty(error.previous))
+    return;
   if (++reported_ > kMaxErrors) {
     diagnostics_.Report(diag::TooManyErrors, TokenSpan(file_, token), kMaxErrors);
     throw antlr4::ParseCancellationException();
