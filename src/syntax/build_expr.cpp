@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "syntax/diagnostics.h"
+#include "syntax/foreign_syntax.h"
 #include "syntax/literals.h"
 
 namespace kdl::syntax {
@@ -238,6 +240,17 @@ const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   return expr;
 }
 
+/// Returns what to write instead of a chain of comparisons such as `static_cast<float>(x)`, or an empty string.
+std::string HelpForChain(Builder& builder, ParserRuleContext* chain) {
+  auto* inner = static_cast<ParserRuleContext*>(chain->children[0]);
+  auto text = [&](ParserRuleContext* node, size_t child) {
+    return builder.Text(builder.NodeSpan(static_cast<ParserRuleContext*>(node->children[child])));
+  };
+  bool is_pair = builder.Text(builder.NodeSpan(TokenAt(inner, 1))) == "<" &&
+                 builder.Text(builder.NodeSpan(TokenAt(chain, 1))) == ">";
+  return is_pair ? HelpForAngles(text(inner, 0), text(inner, 2), text(chain, 2)) : std::string();
+}
+
 /// Builds a tree of binary operations. Each of its nodes is an operand or has the form `left operator right`.
 /// The left spine is visited in a loop instead of recursively, because the tree of a long sum is deep on its
 /// left side.
@@ -257,8 +270,9 @@ const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
     Span op_span = builder.NodeSpan(TokenAt(spine[i], 1));
     BinaryOp op = FindSpelled(builder.Text(op_span), BinaryOp::Or);
     if (previous && IsComparison(*previous) && IsComparison(op)) {
+      std::string angles = HelpForChain(builder, spine[i]);
       builder.diagnostics.Report(diag::ComparisonChain, op_span, Spelling(op), Spelling(*previous))
-          .Help("write a < b && b < c instead of a < b < c");
+          .Help(angles.empty() ? "write a < b && b < c instead of a < b < c" : angles);
     }
     const Expr* rhs =
         BuildOperation(builder, static_cast<ParserRuleContext*>(spine[i]->children[2]));

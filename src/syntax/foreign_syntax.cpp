@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "syntax/foreign_names.h"
 
 namespace kdl::syntax {
 
@@ -63,27 +64,110 @@ std::optional<std::string> LoopOfC(const Words& words) {
                      step);
 }
 
-struct TypeOfOther {
-  std::string_view name;
-  std::string_view type;  ///< in KDL
-};
+/// Returns the type that the one or two words at `at` mean, such as `unsigned int`, and moves `at` after them.
+std::string_view ReadType(const Words& words, size_t& at) {
+  if (at + 2 < words.size()) {
+    std::string_view type = TypeMeant(fmt::format("{} {}", words[at], words[at + 1]));
+    if (!type.empty()) return at += 2, type;
+  }
+  std::string_view type = at + 1 < words.size() ? TypeMeant(words[at]) : "";
+  if (!type.empty()) ++at;
+  return type;
+}
 
-constexpr TypeOfOther kTypesOfC[] = {{"int", "i32"},    {"long", "i64"},   {"unsigned", "u32"},
-                                     {"float", "f32"},  {"double", "f64"}, {"bool", "bool"},
-                                     {"size_t", "u64"}, {"i32", "i32"},    {"i64", "i64"},
-                                     {"f32", "f32"},    {"f64", "f64"},    {"const", ""}};
-
-/// Returns the help for a declaration such as `float total = 0` or `const int n = 4`.
+/// Returns the help for a declaration such as `float total = 0`, `const int n = 4` or `auto v = x[i]`.
 std::string HelpForDeclaration(const Words& words) {
-  size_t at = words[0] == "const" ? 1 : 0;
-  const TypeOfOther* type = std::ranges::find(kTypesOfC, words[at], &TypeOfOther::name);
-  std::string typed = type == std::end(kTypesOfC) ? "" : fmt::format(": {}", type->type);
-  if (!typed.empty() && at + 1 < words.size()) ++at;
+  size_t at = words[0] == "const" || words[0] == "auto" ? 1 : 0;
+  std::string_view type = ReadType(words, at);
   size_t value = FindWord(words, "=", 0);
-  std::string text = value + 1 < words.size() ? Joined(words, value + 1, words.size()) : "…";
   return fmt::format(
       "declare a value with `let {0} = {2};`, or a variable with `var {0}{1} = {2};`", words[at],
-      typed, text);
+      type.empty() ? "" : fmt::format(": {}", type),
+      value + 1 < words.size() ? Joined(words, value + 1, words.size()) : "…");
+}
+
+bool IsDeclaration(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  if (words[0] == "auto") return IsName(words[1]);
+  if (words[0] == "const" && phrase.error == 0) return !TypeMeant(words[1]).empty();
+  bool is_name = phrase.error < words.size() && IsName(words[phrase.error]);
+  return !TypeMeant(words[0]).empty() && is_name && phrase.error >= 1 && phrase.error <= 2;
+}
+
+/// Returns the index of the word after a bracket and everything inside of it.
+size_t AfterBracket(const Words& words, size_t open) {
+  size_t depth = 0;
+  for (size_t at = open; at < words.size(); ++at) {
+    if (words[at] == "(" || words[at] == "[") ++depth;
+    if ((words[at] == ")" || words[at] == "]") && --depth == 0) return at + 1;
+  }
+  return words.size();
+}
+
+/// Returns the index of the word after the operand that begins at `at`: a name or number with its indices, arguments and
+/// fields, or an expression in parentheses.
+size_t AfterOperand(const Words& words, size_t at) {
+  size_t end = at < words.size() && words[at] != "(" ? at + 1 : at;
+  while (end < words.size()) {
+    bool is_field = words[end] == "." && end + 1 < words.size();
+    if (words[end] != "(" && words[end] != "[" && !is_field) break;
+    end = is_field ? end + 2 : AfterBracket(words, end);
+  }
+  return end;
+}
+
+/// Returns what to write instead of a cast such as `(float)x[i]`, whose operand is the error.
+std::string HelpForCast(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  size_t at = phrase.error;
+  if (at < 3 || at >= words.size() || words[at - 3] != "(" || words[at - 1] != ")") return {};
+  std::string_view type = TypeMeant(words[at - 2]);
+  bool is_call = at > 3 && IsName(words[at - 4]) && words[at - 4] != "return";
+  if (type.empty() || is_call) return {};
+  return fmt::format("write '{} as {}'", Joined(words, at, AfterOperand(words, at)), type);
+}
+
+/// Returns what to write instead of a name with a namespace, such as `std::exp(x)`. The error is its first colon.
+std::string HelpForNamespace(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  size_t name = phrase.error + 2;
+  if (name >= words.size() || words[name - 2] != ":" || words[name - 1] != ":") return {};
+  if (std::string help = HelpForForeign(words[name]); !help.empty()) return help;
+  return fmt::format("write `{}`: builtin functions have no namespace",
+                     Joined(words, name, AfterOperand(words, name)));
+}
+
+/// Returns what to write instead of a product of matrices such as `a[i, k] @ b[k, j]`, whose second `[` is the error.
+std::string HelpForMatrixProduct(const FaultyPhrase& phrase) {
+  size_t at = phrase.error;
+  if (at < 2 || at >= phrase.words.size() || phrase.words[at - 2] != "@") return {};
+  if (phrase.words[at] != "[") return {};
+  return "write dot(a[i, k], b[k, j] over k) for a product of matrices";
+}
+
+/// Returns what to write instead of a keyword in a module, such as `np.inf`.
+std::string HelpForInfinity(const FaultyPhrase& phrase) {
+  size_t at = phrase.error;
+  if (at == 0 || at >= phrase.words.size() || phrase.words[at - 1] != ".") return {};
+  bool is_value = phrase.words[at] == "inf" || phrase.words[at] == "nan";
+  return is_value ? fmt::format("write {}", phrase.words[at]) : std::string();
+}
+
+/// Returns what to write instead of an address or a pointer, such as `&y[i]` in `atomicAdd(&y[i], v)`, or `*y`.
+std::string HelpForPointer(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  size_t at = phrase.error;
+  if (at >= words.size() || (words[at] != "&" && words[at] != "*")) return {};
+  static constexpr std::string_view kBefore[] = {"(", ",", "=", "+=", "return"};
+  if (at != 0 && !IsAmong(words[at - 1], kBefore)) return {};
+  size_t comma = AfterOperand(words, at + 1);
+  if (at == 2 && words[1] == "(" && comma < words.size() && words[comma] == ",") {
+    std::string help = HelpForAtomic(words[0], Joined(words, at + 1, comma),
+                                     Joined(words, comma + 1, AfterBracket(words, 1) - 1));
+    if (!help.empty()) return help;
+  }
+  return fmt::format("remove '{}': there are no pointers; y is a tensor, and y[i] its elements",
+                     words[at]);
 }
 
 constexpr std::string_view kLoopWords[] = {"foreach", "forall", "parallel_for", "prange", "loop"};
@@ -156,9 +240,10 @@ std::string HelpForForeignStatement(const FaultyPhrase& phrase) {
   }
   if (first == "let" && words[1] == "mut" && words.size() > 2)
     return fmt::format("write `var {}`: a `var` can be assigned", words[2]);
-  bool is_name = phrase.error < words.size() && IsName(words[phrase.error]);
-  if (IsTypeOfC(first) && is_name && phrase.error >= 1 && phrase.error <= 2)
-    return HelpForDeclaration(words);
+  if (IsDeclaration(phrase)) return HelpForDeclaration(words);
+  for (auto* help_for :
+       {&HelpForCast, &HelpForNamespace, &HelpForMatrixProduct, &HelpForPointer, &HelpForInfinity})
+    if (std::string help = help_for(phrase); !help.empty()) return help;
   return {};
 }
 
@@ -173,8 +258,14 @@ std::string HelpForQualifier(std::string_view word) {
       word);
 }
 
-bool IsTypeOfC(std::string_view word) {
-  return std::ranges::find(kTypesOfC, word, &TypeOfOther::name) != std::end(kTypesOfC);
+std::string HelpForAngles(std::string_view name, std::string_view type, std::string_view operand) {
+  std::string_view meant = TypeMeant(type);
+  if (meant.empty() || !operand.starts_with('(')) return {};
+  if (!name.ends_with("_cast")) return fmt::format("name the type: {}<T = {}>(…)", name, meant);
+  size_t end = operand.find(')');
+  bool is_simple = operand.substr(0, end).find_first_of(" +-*/") == std::string_view::npos;
+  return is_simple ? fmt::format("write '{} as {}'", operand.substr(1, end - 1), meant)
+                   : fmt::format("write '{} as {}'", operand, meant);
 }
 
 }  // namespace kdl::syntax

@@ -22,15 +22,15 @@ std::string HelpForDirective(std::string_view line);
 /// empty string if the phrase is not one.
 std::string HelpForForeignItem(const FaultyPhrase& phrase);
 
-/// Returns what to write instead of a statement of another language, such as `for (int i = 0; i < n; i++)` or
-/// `__shared__ float t[64];`. Returns an empty string if the phrase is not one.
+/// Returns what to write instead of a statement or expression of another language, such as `for (int i = 0; i < n; i++)`,
+/// `__shared__ float t[64];` or `std::exp(x)`. Returns an empty string if the phrase is not one.
 std::string HelpForForeignStatement(const FaultyPhrase& phrase);
 
 /// Returns what to write instead of a qualifier of another language before a type, such as `uniform`. Returns an empty
 /// string if the word is not one.
 std::string HelpForQualifier(std::string_view word);
 
-/// Whether the word is a type of C or of KDL, with which C begins a declaration.
-bool IsTypeOfC(std::string_view word);
+/// Returns what to write instead of `name<type>operand`, such as `static_cast<float>(x)`, or an empty string.
+std::string HelpForAngles(std::string_view name, std::string_view type, std::string_view operand);
 
 }  // namespace kdl::syntax

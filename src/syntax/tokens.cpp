@@ -39,7 +39,10 @@ size_t CodePointBytes(std::string_view text) {
   return length;
 }
 
-std::string HelpForUnknown(std::string_view text) {
+std::string HelpForUnknown(std::string_view text, std::string_view line) {
+  for (std::string_view value : {"inf", "-inf", "nan"})
+    if (line.starts_with(fmt::format("'{}'", value)))
+      return fmt::format("write {}, without `float` and quotes", value);
   if (text == "'")
     return "use double quotes for strings, and a number for a character: 97 for the letter a";
   if (text == "$" || text == "\\" || text == "`") return {};
@@ -63,7 +66,7 @@ void ReportUnknown(FileId file, std::string_view text, std::string_view line, ui
   std::string shown =
       code < 0x20 || code == 0x7F ? "control character" : fmt::format("character '{}'", first);
   diagnostics.Report(diag::UnknownCharacter, span, shown, code)
-      .Help(first == "#" ? HelpForDirective(line) : HelpForUnknown(first));
+      .Help(first == "#" ? HelpForDirective(line) : HelpForUnknown(first, line));
 }
 
 std::string HelpForNumber(std::string_view text) {

@@ -21,7 +21,7 @@ EXAMPLES = ["write `var t: f32[i, j] = 0.0;`", "declare it first: `var acc = 0.0
             "choose element by element with `if c then a else b`"]
 GAP = re.compile(r"…|\.\.\.")
 QUOTED = re.compile(r"`([^`]+)`|'([^']+)'")
-PLAIN = re.compile(r"braces: (.*)|(?:write|ranges:|it:) ([^,]+?)(?:: |,| for |$)")
+PLAIN = re.compile(r"braces: (.*)|(?:write|ranges:|it:) ([^,]+?)(?:: |,| for |$)|for example (.*\))")
 
 
 def code_lines(path):
@@ -43,7 +43,7 @@ def packed(text):
 def shows_code_of(message, right):
     """Returns whether one of the texts to type in a help is in the right program, whatever stands in its gaps."""
     whole = packed("".join(right))
-    texts = [one or other for one, other in [*QUOTED.findall(message), *PLAIN.findall(message)]]
+    texts = ["".join(groups) for groups in [*QUOTED.findall(message), *PLAIN.findall(message)]]
     for text in texts:
         pieces = [packed(piece).rstrip(";}.,") for piece in GAP.split(text)]
         if any(pieces) and all(piece in whole for piece in pieces):

@@ -64,9 +64,19 @@ def unwrapped(text):
     return texts
 
 
+def foreign_cast(operand, line):
+    """Returns a cast of the operand in the line that is written as in another language."""
+    inner = re.escape(operand[1:-1] if operand.startswith("(") else operand)
+    found = re.search(rf"\w+_cast<\w+>\({inner}\)|\((?:float|int)\){inner}|\b(?:float|int)\({inner}\)"
+                      rf"|{inner}\.(?:float|astype)\([^)]*\)", line)
+    return found.group(0) if found else None
+
+
 def original(written, line):
     """Returns the part of the line to replace with the text to type, which contains casts."""
     bare = re.sub(r" as \w+", "", written)
+    if cast := foreign_cast(bare, line):
+        return cast
     last = re.sub(r" as \w+$", "", written)
     single = re.sub(r"\((-?[^()]*)\)", r"\1", bare)  # without parentheses around one operand
     for text in [last, last[1:-1] if last.startswith("(") else last, bare, single, single[1:-1], *unwrapped(bare)]:
@@ -135,6 +145,23 @@ def without_module(lines, found, match):
     return replaced(lines, found["line"], re.sub(r"\w+\." + re.escape(text), text, line))
 
 
+def without_namespace(lines, found, match):
+    text = match.group(1)
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], re.sub(r"\w+::" + re.escape(text), text, line))
+
+
+def constant(lines, found, match):
+    line = lines[found["line"] - 1]
+    foreign = r"""\w+\.(inf|nan|pi)\b|float\((["'])\w+\2\)"""
+    return replaced(lines, found["line"], re.sub(foreign, match.group(1), line))
+
+
+def statement(lines, found, match):
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], line[:len(line) - len(line.lstrip())] + match.group(1))
+
+
 def directive(lines, found, match):
     return replaced(lines, found["line"], match.group(1))
 
@@ -159,6 +186,10 @@ FORMS = [
     (r"write '([^']* else [^']*)', which is", in_place),
     (r"write '([^']* - \d+)' to count from the end", in_place),
     (r"write `([^`]*)`: (?:elements have|one pair of) brackets", in_place),
+    (r"write `(\w+\([^`]*\))`: builtin functions have no namespace", without_namespace),
+    (r"write (inf|nan|3\.14\d*)(?:$|, without)", constant),
+    (r"write `(reduce [^`]*;)`, or declare", statement),
+    (r"write `(atomic (?!h\[k\])[^`]*;)`, or `reduce", statement),
     (r"write `(const [^`]*;)`", directive),
     (r"write `(for \w+ in \S+\.\.[^`]*?) \{ … \}`$", loop_head),
     (r"write `(\w+ in [^`]*\.\.[^`]*)`$", binder),

@@ -15,6 +15,7 @@
 #include "sema/model/reduction_kinds.h"
 #include "sema/stages/pipes.h"
 #include "sema/types/coerce.h"
+#include "sema/types/foreign_calls.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/expr.h"
 #include "sema/walk/imports.h"
@@ -125,6 +126,17 @@ bool CheckCount(FunctionState& state, const CallExpr& call, size_t wanted) {
   return false;
 }
 
+/// Returns whether a call such as `max(x[r, c], c)` names a range of its operand, although it is not a reduction.
+bool NamesRangeOfOperand(FunctionState& state, const CallExpr& call) {
+  if (call.args.size() != 2 || !FindReduction(call.callee.name.text())) return false;
+  const auto* name = syntax::DynAs<syntax::NameExpr>(call.args[1].value);
+  const Entity* range = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (range == nullptr || range->kind != EntityKind::Range || state.contract != nullptr)
+    return false;
+  CheckExpr(state, call.args[1].value);
+  return state.range_values == 0 && Contains(CheckExpr(state, call.args[0].value).ranges, range);
+}
+
 Type CheckIota(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   const Expr* arg = call.args[0].value;
   const auto* name = syntax::DynAs<syntax::NameExpr>(arg);
@@ -220,6 +232,11 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   }
   if (!CheckCount(state, call, builtin.arity)) {
     CheckArgs(state, call);
+    return Type{};
+  }
+  if (NamesRangeOfOperand(state, call)) {
+    state.diagnostics.Report(diag::MissingOver, call.span, builtin.spelling)
+        .Help(fmt::format("name the ranges: {}", WithRanges(state, call).value_or("…")));
     return Type{};
   }
   info.builtin = &builtin;
@@ -452,7 +469,10 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
         .Help("in a test, use `let x = random(f32[100], seed = 1);`");
   } else {
     CheckNamesIn(state, call);
-    ReportUnknown(state, name, call.callee.span);
+    if (std::string help = HelpForForeignCall(state, call); !help.empty())
+      state.diagnostics.Report(diag::UnknownName, call.callee.span, name).Help(help);
+    else
+      ReportUnknown(state, name, call.callee.span);
   }
   return Type{};
 }

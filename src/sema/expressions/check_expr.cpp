@@ -13,6 +13,7 @@
 #include "sema/expressions/operators.h"
 #include "sema/expressions/reductions.h"
 #include "sema/types/coerce.h"
+#include "sema/types/foreign_calls.h"
 #include "sema/types/literal_type.h"
 #include "sema/types/traits.h"
 #include "sema/types/tuples.h"
@@ -20,6 +21,7 @@
 #include "sema/walk/index_help.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
+#include "syntax/foreign_names.h"
 
 namespace kdl::sema {
 
@@ -56,13 +58,15 @@ KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& fie
   }
   if (std::optional<Scalar> scalar = NamedType(state, field.base))
     return CheckTrait(state, field, *scalar, info);
+  if (ReportForeignConstant(state, field)) return Type{};
   Type base = CheckExpr(state, field.base);
   if (base.is_error()) return base;
   const Entity* entity = state.fn.exprs[field.base].entity;
   std::string_view name = field.name.name.text();
   if (entity == nullptr || entity->kind != EntityKind::Range || state.contract != nullptr) {
     state.diagnostics.Report(diag::NoFields, field.name.span, Quote(state, field.base), name)
-        .Help("a range k has the fields k.start, k.size and k.index");
+        .Help(name == "T" ? syntax::HelpForForeign("transpose")
+                          : "a range k has the fields k.start, k.size and k.index");
     return Type{};
   }
   info.entity = entity;

@@ -13,9 +13,9 @@
 #include "sema/types/attributes.h"
 #include "sema/types/coerce.h"
 #include "sema/types/extents.h"
+#include "sema/types/foreign_calls.h"
 #include "sema/types/size_arithmetic.h"
 #include "sema/walk/expr.h"
-#include "sema/walk/foreign_names.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
 
@@ -180,8 +180,7 @@ Type CheckPush(FunctionState& state, const CallExpr& call, const Entity* pipe, P
   state.diagnostics
       .Report(diag::PushRanges, info.tile->span, RangesText(missing), pipe->name.text())
       .Note(pipe->span, fmt::format("'{}' carries {}", pipe->name.text(), ToString(pipe->type)))
-      .Help(fmt::format("reduce the tile, for example sum({} over {})", Quote(state, info.tile),
-                        Joined(missing)));
+      .Help(fmt::format("reduce the tile, for example {}", ReducedText(state, info.tile, missing)));
   return type;
 }
 
@@ -228,22 +227,6 @@ void RecordEnd(FunctionState& state, const Entity* pipe, bool pushes, Span span)
   if (own.stage == nullptr) own = {stages.current, span};
 }
 
-/// Says how to write a call such as `x.sum()` or, if the name before the dot is unknown, `np.exp(x)`.
-std::string HelpForMethod(FunctionState& state, const CallExpr& call, bool is_module) {
-  std::string_view operation = call.callee.name.text();
-  if (std::string help = HelpForForeign(operation); !help.empty()) return help;
-  bool is_reduction = FindReduction(operation).has_value();
-  if (is_module && !is_reduction && !call.args.empty()) {
-    std::vector<std::string> args;
-    for (const syntax::Arg& arg : call.args) args.push_back(Quote(state, arg.value));
-    return fmt::format("write '{}({})'", operation, fmt::join(args, ", "));
-  }
-  std::string operand = is_module ? "x[i]" : Quote(state, call.receiver);
-  if (is_reduction)
-    return fmt::format("write {}({} over …), with the ranges to reduce", operation, operand);
-  return fmt::format("call a function with its operand in parentheses: {}({})", operation, operand);
-}
-
 /// Returns the pipe `q` in `q.push(…)`, or reports an error and returns null.
 const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
   std::string_view operation = call.callee.name.text();
@@ -265,7 +248,7 @@ const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
         .Note(entity->span, "declared here");
   } else {
     state.diagnostics.Report(diag::NoMethod, call.callee.span, operation)
-        .Help(HelpForMethod(state, call, entity == nullptr && name != nullptr));
+        .Help(HelpForMethod(state, call));
   }
   return nullptr;
 }

@@ -35,6 +35,39 @@ std::string_view TargetName(const AssignStmt& assign) {
   return name != nullptr ? name->name.text() : "";
 }
 
+/// Returns the name of an output with a single element, into which all blocks can reduce, or an empty string.
+std::string_view SingleOutput(const FunctionState& state) {
+  for (const ParamInfo& param : state.fn.params) {
+    bool is_written = param.direction == Direction::Out || param.direction == Direction::InOut;
+    const Type& type = param.entity->type;
+    if (is_written && type.is_tensor() && type.dims.size() == 1 && ToString(type.dims[0]) == "1")
+      return param.entity->name.text();
+  }
+  return {};
+}
+
+/// Says what to do instead of assigning to a variable outside of the `spmd for`: the blocks reduce into a tensor, or each
+/// block has a variable of its own.
+std::string OuterVariableHelp(FunctionState& state, const AssignStmt& assign,
+                              const Entity& variable) {
+  std::string own = fmt::format("declare '{}' inside the loop, where each block has its own",
+                                variable.name.text());
+  std::string_view reduction = assign.op == AssignOp::Add   ? "sum"
+                               : assign.op == AssignOp::Max ? "max"
+                               : assign.op == AssignOp::Min ? "min"
+                                                            : "";
+  if (reduction.empty() || !variable.type.ranges.empty()) return own;
+  std::string value = Quote(state, assign.value);
+  std::vector<const Entity*> ranges = CheckExpr(state, assign.value).ranges;
+  if (!ranges.empty()) value = fmt::format("{}({} over {})", reduction, value, Joined(ranges));
+  std::string_view output = SingleOutput(state);
+  std::string update = fmt::format("write `reduce {}[0] {} {};`", output.empty() ? "y" : output,
+                                   Spelling(assign.op), value);
+  if (output.empty())
+    update += fmt::format(" with a parameter `y: inout {}[1]`", Spelling(variable.type.scalar));
+  return fmt::format("{}, or {}", update, own);
+}
+
 /// Checks a target that is a name. It must name a `var`, and this `var` must not be declared outside an
 /// enclosing `spmd for`.
 Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax::NameExpr& name) {
@@ -62,9 +95,7 @@ Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax:
   if (state.spmd_depth != 0 && state.depth_of[entity] < state.spmd_depth) {
     state.diagnostics.Report(diag::OuterVarInSpmd, name.span, entity->name.text())
         .Note(entity->span, "declared here")
-        .Help(
-            "declare it inside, where each block has its own; to add up the values of all blocks, "
-            "use a tensor: reduce y[0] += …;");
+        .Help(OuterVariableHelp(state, assign, *entity));
     return Type{};
   }
   info.entity = entity;
@@ -186,21 +217,20 @@ std::string VariableHelp(FunctionState& state, const AssignStmt& assign, const T
     bool is_around = range->span.begin < variable.span.begin;
     is_around ? wanted.ranges.push_back(range) : inner.push_back(range);
   }
-  std::string value = Quote(state, assign.value);
   if (inner.size() == missing.size())
-    return fmt::format("reduce the value, for example sum({} over {}), or store it in a tensor",
-                       value, Joined(missing));
+    return fmt::format("reduce the value, for example {}, or store it in a tensor",
+                       ReducedText(state, assign.value, missing));
   std::string declared =
       fmt::format("declare it as `var {}: {} = …;`", variable.name.text(), ToString(wanted));
   if (inner.empty()) return declared;
-  return fmt::format("{}, and reduce the value, for example sum({} over {})", declared, value,
-                     Joined(inner));
+  return fmt::format("{}, and reduce the value, for example {}", declared,
+                     ReducedText(state, assign.value, inner));
 }
 
 void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const Type& target,
                          const std::vector<const Entity*>& missing) {
   bool is_store = assign.target->kind == syntax::ExprKind::Index;
-  std::string reduced = fmt::format("sum({} over {})", Quote(state, assign.value), Joined(missing));
+  std::string reduced = ReducedText(state, assign.value, missing);
   if (is_store) {
     state.diagnostics
         .Report(diag::StoreLacksDimension, assign.value->span, RangesText(missing),

@@ -225,9 +225,14 @@ void Dispatch(FunctionState& state, const Stmt* stmt) {
   }
 }
 
+/// Declares the name of a statement that is not checked, because the statement has an error.
+void DeclareNames(FunctionState& state, const Stmt* stmt) {
+  if (const auto* let = syntax::DynAs<syntax::LetStmt>(stmt)) DeclareFaulty(state, let->name);
+}
+
 void CheckStmt(FunctionState& state, const Stmt* stmt) {
   if (HasStopped(state, stmt)) return;
-  CheckAttributes(state, stmt->attributes);
+  if (!CheckAttributes(state, stmt->attributes)) return DeclareNames(state, stmt);
   if (!MayStand(state, stmt)) return;
   Dispatch(state, stmt);
   CheckPipePlaces(state, stmt);

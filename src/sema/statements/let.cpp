@@ -186,8 +186,8 @@ bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declare
   state.diagnostics
       .Report(diag::RangeNotInVariable, let.value->span, RangesText(missing), let.name.name.text(),
               ToString(declared))
-      .Help(fmt::format("declare '{}' with the ranges of the value, or reduce it: sum({} over {})",
-                        let.name.name.text(), Quote(state, let.value), Joined(missing)));
+      .Help(fmt::format("declare '{}' with the ranges of the value, or reduce it: {}",
+                        let.name.name.text(), ReducedText(state, let.value, missing)));
   return false;
 }
 

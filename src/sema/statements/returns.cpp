@@ -26,9 +26,8 @@ void CheckReturnRanges(FunctionState& state, const syntax::ReturnStmt& stmt) {
   state.diagnostics
       .Report(diag::ReturnRanges, stmt.value->span, RangesText(missing),
               state.fn.item->name.name.text(), ToString(state.fn.result))
-      .Help(fmt::format(
-          "reduce the value, for example sum({} over {}), or add its ranges to the result type",
-          Quote(state, stmt.value), Joined(missing)));
+      .Help(fmt::format("reduce the value, for example {}, or add its ranges to the result type",
+                        ReducedText(state, stmt.value, missing)));
 }
 
 void CheckReturnedTuple(FunctionState& state, const syntax::ReturnStmt& stmt) {

@@ -37,13 +37,18 @@ const Form* FindForm(std::string_view name) {
   return found == kForms.end() ? nullptr : found;
 }
 
+/// Returns whether the attribute is the second operand of a product of matrices, as in `a @ b`.
+bool IsOperand(const FunctionState& state, const syntax::Attribute& attribute) {
+  return attribute.args.empty() && state.scopes.Find(attribute.name.name) != nullptr;
+}
+
 void ReportUnknown(FunctionState& state, const syntax::Attribute& attribute) {
   std::string_view name = attribute.name.name.text();
   std::array<std::string_view, kForms.size()> names;
   std::ranges::transform(kForms, names.begin(), &Form::name);
   std::string_view nearest = NearestName(name, names);
   state.diagnostics.Report(diag::UnknownAttribute, attribute.span, name)
-      .Help(attribute.args.empty() && state.scopes.Find(attribute.name.name) != nullptr
+      .Help(IsOperand(state, attribute)
                 ? "write dot(a[i, k], b[k, j] over k) for a product of matrices"
             : nearest.empty()
                 ? "the attributes are @depth, @pipelined, @order, @unroll, @dynamic and @team"
@@ -84,15 +89,18 @@ void CheckArguments(FunctionState& state, const Form& form, const syntax::Attrib
 
 }  // namespace
 
-void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes) {
+bool CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes) {
+  bool ok = true;
   for (const syntax::Attribute& attribute : attributes) {
     const Form* form = FindForm(attribute.name.name.text());
     if (form == nullptr) {
       ReportUnknown(state, attribute);
+      ok = ok && !IsOperand(state, attribute);
     } else {
       CheckArguments(state, *form, attribute);
     }
   }
+  return ok;
 }
 
 const syntax::Attribute* FindAttribute(const std::vector<syntax::Attribute>& attributes,

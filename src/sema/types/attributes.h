@@ -9,8 +9,9 @@
 
 namespace kdl::sema {
 
-/// Reports unknown attributes, and attributes with wrong arguments.
-void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes);
+/// Reports unknown attributes, and attributes with wrong arguments. Returns false if one of them is the second operand of
+/// a product of matrices, as in `a @ b`, so that the statement means something else.
+bool CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes);
 
 /// Returns the attribute with this name, or null.
 const syntax::Attribute* FindAttribute(const std::vector<syntax::Attribute>& attributes,

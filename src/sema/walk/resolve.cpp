@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sema/model/builtins.h"
-#include "sema/walk/foreign_names.h"
 #include "support/near_names.h"
+#include "syntax/foreign_names.h"
 
 namespace kdl::sema {
 
@@ -190,13 +190,15 @@ const Entity* DeclaredVariable(const FunctionState& state, std::string_view name
 
 void ReportUnknown(FunctionState& state, std::string_view name, Span span,
                    std::string_view otherwise) {
+  // One missing declaration is one mistake, however often the name is used.
+  if (!state.unknown_names.emplace(name, state.contract != nullptr).second) return;
   Diagnostic& report = state.diagnostics.Report(diag::UnknownName, span, name);
   if (const Entity* ended = EndedEntity(state, name)) {
     report.Note(ended->span, "it is declared here, in a block that has ended")
         .Help(HelpForEnded(state, *ended, span));
     return;
   }
-  for (std::string help : {HelpForForeign(name), HelpForRange(state, name)}) {
+  for (std::string help : {syntax::HelpForForeign(name), HelpForRange(state, name)}) {
     if (help.empty()) continue;
     report.Help(help);
     return;
@@ -242,7 +244,7 @@ std::optional<Scalar> ResolveWord(FunctionState& state, const syntax::TypeName& 
       candidates.push_back(binding.generic->name.text());
     }
     std::string_view nearest = NearestName(name.name.text(), candidates);
-    std::string_view meant = TypeForForeign(name.name.text());
+    std::string_view meant = syntax::TypeMeant(name.name.text());
     if (!meant.empty())
       report.Help(fmt::format("write '{}'", meant));
     else if (!nearest.empty())

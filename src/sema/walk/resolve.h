@@ -29,7 +29,8 @@ const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name);
 /// further errors.
 bool IsFaulty(const Entity& entity);
 
-/// Reports an unknown name, and suggests what may have been meant, or `otherwise` if nothing is similar.
+/// Reports an unknown name, and suggests what may have been meant, or `otherwise` if nothing is similar. Further uses of
+/// the name in the function are not reported.
 void ReportUnknown(FunctionState& state, std::string_view name, Span span,
                    std::string_view otherwise = {});
 

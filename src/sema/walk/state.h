@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -200,6 +201,8 @@ struct FunctionState {
   CheckedFunction& fn;
   DiagnosticEngine& diagnostics;
   Scopes scopes;
+  /// The unknown names that have been reported, each with whether it was used in a contract.
+  std::set<std::pair<std::string_view, bool>> unknown_names;
   std::unordered_map<const syntax::Expr*, Literal> literals;
   /// The operands of the `dot` reductions that have been checked.
   std::unordered_set<const syntax::Expr*> dot_operands;
