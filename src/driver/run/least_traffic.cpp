@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/ranks/sharding.h"
+#include "driver/run/program_arguments.h"
 #include "interp/tensor_memory.h"
 #include "interp/tile.h"
 
@@ -99,20 +100,14 @@ void LeastTraffic::CountRead(TensorId tensor, int64_t offset, int64_t rank) {
 Result<int64_t> LeastBytes(const ir::Module& module, const ir::Module& kernels,
                            const ir::Function& program, BoundProgram bound, int64_t ranks) {
   LeastTraffic host(kernels, ranks);
-  interp::ProgramArguments arguments;
-  for (size_t d = 0; d < bound.dims.size(); ++d)
-    arguments.constants.emplace(program.dims[d].str(), bound.dims[d]);
-  for (BoundArgument& argument : bound.arguments) {
+  auto add = [&](BoundArgument& argument) -> Result<TensorId> {
     HostTensor& tensor = argument.tensor;
-    if (!argument.is_tensor) {
-      arguments.scalars.push_back(ElementBits(tensor, 0));
-      continue;
-    }
-    TensorId id = host.Wrap(
+    return host.Wrap(
         {tensor.bytes.data(), tensor.scalar, tensor.shape, interp::RowMajorStrides(tensor.shape)});
-    arguments.tensors.push_back({id, tensor.scalar, tensor.shape});
-  }
-  Status ran = interp::RunProgram(module, program, arguments, host);
+  };
+  Result<interp::ProgramArguments> arguments = MakeProgramArguments(program, bound, add);
+  if (!arguments.ok()) return arguments.failure();
+  Status ran = interp::RunProgram(module, program, *arguments, host);
   if (ran.ok()) ran = host.Finish();
   if (!ran.ok()) return ran.failure();
   return host.bytes();

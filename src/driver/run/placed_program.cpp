@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 #include <vector>
 
+#include "driver/run/program_arguments.h"
 #include "ir/program_tensors.h"
 
 namespace kdl::driver {
@@ -85,23 +87,19 @@ Status PlacedProgram::SelectDevices() {
 }
 
 Status PlacedProgram::MoveIn(const BoundProgram& bound) {
-  for (size_t i = 0; i < bound.dims.size(); ++i)
-    arguments_.constants.emplace(program_.dims[i].str(), bound.dims[i]);
-  for (size_t i = 0; i < bound.arguments.size(); ++i) {
-    const BoundArgument& argument = bound.arguments[i];
-    if (!argument.is_tensor) {
-      arguments_.scalars.push_back(ElementBits(argument.tensor, 0));
-      continue;
-    }
+  auto add = [&](const BoundArgument& argument) -> Result<interp::TensorId> {
+    auto param = static_cast<size_t>(&argument - bound.arguments.data());
     kdl_device* device =
-        devices_.at(ir::CallersDevice(place_.module, program_, program_.params[i].value));
+        devices_.at(ir::CallersDevice(place_.module, program_, program_.params[param].value));
     kdl_array array{};
-    Status made = Allocate(device, argument, array);
-    if (!made.ok()) return made;
+    if (Status made = Allocate(device, argument, array); !made.ok()) return made.failure();
     interp::TensorId id = executor_->Add(array);
-    arguments_.tensors.push_back({id, argument.tensor.scalar, argument.tensor.shape});
-    if (Status filled = Fill(argument, array); !filled.ok()) return filled;
-  }
+    if (Status filled = Fill(argument, array); !filled.ok()) return filled.failure();
+    return id;
+  };
+  Result<interp::ProgramArguments> arguments = MakeProgramArguments(program_, bound, add);
+  if (!arguments.ok()) return arguments.failure();
+  arguments_ = std::move(*arguments);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "driver/ranks/exchange.h"
+#include "driver/run/program_arguments.h"
 #include "interp/run.h"
 #include "interp/tensor_memory.h"
 
@@ -172,19 +173,12 @@ std::vector<ProgramNumber> NumbersOf(const ir::Function& program,
 Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir::Function& program,
                                              const driver::BoundProgram& bound, int64_t ranks) {
   CountingHost host(ranks);
-  interp::ProgramArguments arguments;
-  for (size_t d = 0; d < bound.dims.size(); ++d)
-    arguments.constants.emplace(program.dims[d].str(), bound.dims[d]);
-  for (const driver::BoundArgument& argument : bound.arguments) {
-    const driver::HostTensor& tensor = argument.tensor;
-    if (argument.is_tensor) {
-      TensorId id = host.Add(argument.name, tensor.scalar, tensor.shape);
-      arguments.tensors.push_back({id, tensor.scalar, tensor.shape});
-    } else {
-      arguments.scalars.push_back(ElementBits(tensor, 0));
-    }
-  }
-  Status ran = interp::RunProgram(module, program, arguments, host);
+  auto add = [&](const driver::BoundArgument& argument) -> Result<TensorId> {
+    return host.Add(argument.name, argument.tensor.scalar, argument.tensor.shape);
+  };
+  Result<interp::ProgramArguments> arguments = driver::MakeProgramArguments(program, bound, add);
+  if (!arguments.ok()) return arguments.failure();
+  Status ran = interp::RunProgram(module, program, *arguments, host);
   if (!ran.ok()) return ran.failure();
   CommunicationReport report;
   report.program = program.base_name();
