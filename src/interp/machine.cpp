@@ -253,6 +253,15 @@ const ir::Op* Machine::RunningWhile() const {
   return nullptr;
 }
 
+const ir::Op* Machine::OutermostLoop() const {
+  for (const Frame& frame : core_->frames) {
+    if (!frame.owner) continue;
+    ir::OpKind kind = frame.owner->op->kind();
+    if (kind == ir::OpKind::Loop || kind == ir::OpKind::While) return frame.owner->op;
+  }
+  return nullptr;
+}
+
 void Machine::Restart() {
   core_->frames.clear();
   core_->frames.push_back({&core_->body, core_->body.code->blocks.data(), 0, nullptr, {}});

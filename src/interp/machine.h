@@ -45,6 +45,8 @@ class Machine {
 
   /// Returns the innermost `while` that is being executed, or null if there is none.
   const ir::Op* RunningWhile() const;
+  /// Returns the outermost loop that is being executed, or null if there is none.
+  const ir::Op* OutermostLoop() const;
   /// Returns to the first op of the function after the function has ended. The parameters stay bound.
   void Restart();
   /// From now on, appends the elements that scalar loads read to `reads`. If `reads` is null, stops

@@ -365,10 +365,17 @@ Status CheckApart(const ir::Function& program, const std::vector<ProgramTensor>&
   return {};
 }
 
+Failure NotEnded(const Machine& machine, const ir::Function& program, int64_t steps) {
+  const ir::Op* loop = machine.OutermostLoop();
+  return {fmt::format("{}: error: {} has not ended after {} operations",
+                      ToString(loop ? loop->loc() : program.loc),
+                      loop ? "this loop" : "this program", steps)};
+}
+
 }  // namespace
 
 Status RunProgram(const ir::Module& module, const ir::Function& program,
-                  const ProgramArguments& arguments, ProgramHost& host) {
+                  const ProgramArguments& arguments, ProgramHost& host, int64_t most_steps) {
   Result<SizeValues> sizes =
       BindSizes(program, TensorSizes(arguments.tensors), arguments.constants);
   if (!sizes.ok()) return sizes.failure();
@@ -384,8 +391,9 @@ Status RunProgram(const ir::Module& module, const ir::Function& program,
   DoingScope doing(fmt::format("running program '{}'", program.name.text()));
   Machine machine(*image, {0, 1, &host});
   params->ApplyTo(machine);
-  machine.RunToEnd();
+  machine.RunSteps(most_steps);
   CheckNotBroken(machine, program);
+  if (machine.state() == MachineState::Running) return NotEnded(machine, program, most_steps);
   if (machine.state() == MachineState::Trapped) return Failure{ToString(machine.trap())};
   if (machine.state() == MachineState::Failed) return machine.failure();
   return {};

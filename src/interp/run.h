@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -81,8 +82,9 @@ struct ProgramArguments {
 };
 
 /// Runs a program. Returns after all requests have been made to the host, which may still be executing some
-/// of them.
+/// of them. Fails if that takes more than `most_steps` ops.
 Status RunProgram(const ir::Module& module, const ir::Function& program,
-                  const ProgramArguments& arguments, ProgramHost& host);
+                  const ProgramArguments& arguments, ProgramHost& host,
+                  int64_t most_steps = std::numeric_limits<int64_t>::max());
 
 }  // namespace kdl::interp

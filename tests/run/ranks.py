@@ -149,6 +149,15 @@ def traffic(folder):
         compare_traffic(SOURCE, words, ranks, folder, False)
 
 
+def long_loop(folder):
+    """A loop that would take hours to explain is an error at its first line."""
+    words = ["--program", "relaxed", "--set", "M=33", "--set", "N=9", "--arg", "count=100000000000", "--ranks", "2"]
+    done = run(["kernelc", "explain", "--communication", str(SOURCE), *words], folder)
+    line = next(n for n, text in enumerate(SOURCE.read_text().splitlines(), 1) if "0..count" in text)
+    check(done.returncode == 1 and f"ranks.kdl:{line}:" in done.stderr and "this loop has not ended" in done.stderr,
+          f"explaining a long loop: {done.returncode}, {done.stdout}{done.stderr}")
+
+
 def random_program(draw):
     """Returns a program with random indices and distributions, and its sizes."""
     def index(name, other):
@@ -220,6 +229,7 @@ def main():
         in_one_process(folder)
         without_fetches(folder)
         traffic(folder)
+        long_loop(folder)
         random_programs(folder, options.programs)
         in_processes(folder)
     return checks.end()

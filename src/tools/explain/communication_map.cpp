@@ -20,6 +20,8 @@ using interp::EventId;
 using interp::TensorId;
 
 constexpr int64_t kMostGroups = 256;
+/// A program that executes more ops is refused after a few seconds. A launch on 4,096 ranks takes about 160,000.
+constexpr int64_t kMostOperations = int64_t{1} << 28;
 
 /// Divides the ranks into groups of equal size, one for each rank if there are few.
 struct Groups {
@@ -178,7 +180,7 @@ Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir:
   };
   Result<interp::ProgramArguments> arguments = driver::MakeProgramArguments(program, bound, add);
   if (!arguments.ok()) return arguments.failure();
-  Status ran = interp::RunProgram(module, program, *arguments, host);
+  Status ran = interp::RunProgram(module, program, *arguments, host, kMostOperations);
   if (!ran.ok()) return ran.failure();
   CommunicationReport report;
   report.program = program.base_name();
