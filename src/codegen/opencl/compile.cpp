@@ -191,14 +191,18 @@ std::string FloatText(double value, std::string_view suffix) {
   return fmt::format("{0}{1} / 0.0{1}", part, suffix);
 }
 
+std::string LongText(int64_t value) {
+  if (value == INT64_MIN) return "LONG_MIN";
+  return value < 0 ? fmt::format("({}l)", value) : fmt::format("{}l", value);
+}
+
 /// Returns the text for an element of a table.
 std::string ElementText(Scalar scalar, uint64_t bits) {
   if (scalar == Scalar::F32)
     return FloatText(std::bit_cast<float>(static_cast<uint32_t>(bits)), "f");
   if (scalar == Scalar::F64) return FloatText(std::bit_cast<double>(bits), "");
   if (!IsInteger(scalar) || !IsSigned(scalar)) return fmt::format("{}ul", bits);
-  int64_t value = ir::Extended(scalar, bits);
-  return value == INT64_MIN ? "LONG_MIN" : fmt::format("{}l", value);
+  return LongText(ir::Extended(scalar, bits));
 }
 
 /// Writes the kernel's tables, which are in constant memory.
@@ -424,7 +428,7 @@ std::string_view Suffix(Scalar scalar) { return Spelling(scalar); }
 std::string SizeText(const Writer& w, Size size) {
   switch (size->kind) {
     case SizeKind::Constant:
-      return size->value < 0 ? fmt::format("({}l)", size->value) : fmt::format("{}l", size->value);
+      return LongText(size->value);
     case SizeKind::Symbol:
       if (size->symbol.text() == ir::kCoreNum) return "kdl_cores";
       for (size_t i = 0; i < w.kernel.dims.size(); ++i) {

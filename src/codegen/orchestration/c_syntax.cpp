@@ -346,7 +346,7 @@ std::unique_ptr<Syntax> MakeCSyntax() { return std::make_unique<SyntaxOfC>(); }
 std::string CSizeText(Size size, const DimName& dim) {
   static constexpr std::string_view kOperations[] = {"",    "",    "add", "sub",
                                                      "mul", "div", "mod", "min"};
-  if (size->kind == SizeKind::Constant) return fmt::format("{}", size->value);
+  if (size->kind == SizeKind::Constant) return ConstantSizeText(size);
   if (size->kind == SizeKind::Symbol) return dim(size->symbol);
   return fmt::format("kdl_size_{}({}, {})", kOperations[static_cast<size_t>(size->kind)],
                      CSizeText(size->lhs, dim), CSizeText(size->rhs, dim));

@@ -18,8 +18,7 @@ namespace {
 /// kdl::Extent, so that the whole expression is a kdl::Extent.
 std::string ExtentText(Size size, const DimName& dim, bool leftmost) {
   if (size->kind == SizeKind::Constant || size->kind == SizeKind::Symbol) {
-    std::string leaf =
-        size->kind == SizeKind::Symbol ? dim(size->symbol) : std::to_string(size->value);
+    std::string leaf = size->kind == SizeKind::Symbol ? dim(size->symbol) : ConstantSizeText(size);
     return leftmost ? fmt::format("kdl::Extent({})", leaf) : leaf;
   }
   static constexpr std::string_view kOperators[] = {"+", "-", "*", "/", "%"};

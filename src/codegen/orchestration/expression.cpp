@@ -104,6 +104,10 @@ std::string IntegerText(Scalar scalar, uint64_t bits) {
                               : std::to_string(value);
 }
 
+std::string ConstantSizeText(Size size) {
+  return IntegerText(Scalar::I64, static_cast<uint64_t>(size->value));
+}
+
 std::optional<std::string> FloatText(Scalar scalar, uint64_t bits) {
   bool is_double = scalar == Scalar::F64;
   auto single = std::bit_cast<float>(static_cast<uint32_t>(bits));
@@ -189,7 +193,7 @@ std::string Expressions::Text(const ir::Value* value, LiteralStyle style) const 
 }
 
 std::string SizeExpression(Size size, const DimName& dim, ir::Loc loc, const Syntax& syntax) {
-  if (size->kind == SizeKind::Constant) return std::to_string(size->value);
+  if (size->kind == SizeKind::Constant) return ConstantSizeText(size);
   if (size->kind == SizeKind::Symbol) return dim(size->symbol);
   std::string trap = fmt::format("{}: error: {}", PlaceText(loc), NoValueText(size));
   return syntax.SizeText(size, dim, Quoted(trap));

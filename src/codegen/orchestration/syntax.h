@@ -271,9 +271,10 @@ std::unique_ptr<Syntax> MakeCSyntax();
 /// Returns text like `kdl_size_add(H, kdl_size_mul(2, P))`, with functions of kdl/sizes.h.
 std::string CSizeText(Size size, const DimName& dim);
 
-/// Return the text of an integer, or of a float or double. FloatText returns nullopt if the number is not
+/// Return the text of an integer, of a constant size, or of a float or double. FloatText returns nullopt if the number is not
 /// finite.
 std::string IntegerText(Scalar scalar, uint64_t bits);
+std::string ConstantSizeText(Size size);
 std::optional<std::string> FloatText(Scalar scalar, uint64_t bits);
 /// Returns the text of the bits as an integer of the same size.
 std::string BitsText(Scalar scalar, uint64_t bits);

@@ -92,6 +92,12 @@ Size SizeOfField(FunctionState& state, const syntax::FieldExpr& field, std::stri
   return SizeOfEntity(state, ResolveMember(state, *import, field.name), &field, what);
 }
 
+Size SizeOfLiteral(FunctionState& state, const Expr* expr, const Literal& literal) {
+  if (std::optional<int64_t> value = ToInt64(literal)) return state.module.sizes.Constant(*value);
+  state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, Quote(state, expr), "i64");
+  return nullptr;
+}
+
 Size SizeOfBinary(FunctionState& state, const BinaryExpr& binary, std::string_view what) {
   std::optional<SizeKind> kind = SizeKindOf(binary.op);
   if (!kind) return ReportNoSize(state, &binary, what);
@@ -133,12 +139,8 @@ std::string SizeHelp(std::string_view name) {
 Size CheckSize(FunctionState& state, const Expr* expr, std::string_view what) {
   SizeTable& sizes = state.module.sizes;
   switch (expr->kind) {
-    case syntax::ExprKind::IntLit: {
-      std::optional<int64_t> value = ToInt64(FromAst(syntax::As<syntax::IntLit>(expr)));
-      if (value) return sizes.Constant(*value);
-      state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, Quote(state, expr), "i64");
-      return nullptr;
-    }
+    case syntax::ExprKind::IntLit:
+      return SizeOfLiteral(state, expr, FromAst(syntax::As<syntax::IntLit>(expr)));
     case syntax::ExprKind::Name:
       return SizeOfName(state, syntax::As<syntax::NameExpr>(expr), what);
     case syntax::ExprKind::Field:
@@ -146,6 +148,10 @@ Size CheckSize(FunctionState& state, const Expr* expr, std::string_view what) {
     case syntax::ExprKind::Unary: {
       const auto& unary = syntax::As<syntax::UnaryExpr>(expr);
       if (unary.op != syntax::UnaryOp::Neg) return ReportNoSize(state, expr, what);
+      if (unary.operand->kind == syntax::ExprKind::IntLit) {
+        Literal literal = FromAst(syntax::As<syntax::IntLit>(unary.operand));
+        return SizeOfLiteral(state, expr, Negate(literal));
+      }
       Size operand = CheckSize(state, unary.operand, what);
       if (operand == nullptr) return nullptr;
       return sizes.Binary(SizeKind::Sub, sizes.Constant(0), operand);
