@@ -7,6 +7,26 @@ from shared.python_package import check_all
 
 # Each check: what holds, and the Python text that shows it.
 CHECKS = {
+    "kernels have names, and are pickled as what they were compiled from": '''
+import copy, pickle, re, subprocess, sys, tempfile
+assert module.axpy.__name__ == "axpy" and repr(module) == "<kernels of source.kdl: axpy, both, at>", repr(module)
+assert copy.deepcopy([module])[0] is module and copy.deepcopy(module.axpy) is module.axpy
+assert re.fullmatch(r"\\d+\\.\\d+\\.\\d+", kernelc.__version__), kernelc.__version__
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+pathlib.Path("one.kdl").write_text("export kernel one<A: int>(y: out i32[N]) { spmd for i in N by 8 { y[i] = A; } }")
+one = kernelc.compile("one.kdl", device="debug", defines={"A": 5})
+os.mkdir("elsewhere")
+os.chdir("elsewhere")
+for kernel in (pickle.loads(pickle.dumps(one.one)), pickle.loads(pickle.dumps(one)).one):
+    kernel(y := np.zeros(3, "i4"))
+    assert (y == 5).all() and kernel.device == "debug"
+there = "import pickle, sys; kernel, x = pickle.load(sys.stdin.buffer); pickle.dump(kernel(x), sys.stdout.buffer)"
+done = subprocess.run([sys.executable, "-c", there], input=pickle.dumps((module.both, np.ones((2, 3), "i4"))), capture_output=True)
+twice, row = pickle.loads(done.stdout)
+assert (twice == 2).all() and twice.shape == (3, 2), done.stderr
+os.chdir("/")
+''',
     "calls in the interpreter": '''
 import contextlib, io
 x, y = np.array([1, -0.0, np.nan, np.inf], "f4"), np.ones(4, "f4")

@@ -2,6 +2,7 @@
 #include "extension/context.h"
 #include "extension/divert.h"
 #include "extension/kernel.h"
+#include "kdl/version.h"
 
 // The module kernelc._core, or _core of a package that --emit python has written. It connects Python objects with the runtime; everything that need not be fast is
 // written in Python.
@@ -36,7 +37,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 
 PyMODINIT_FUNC PyInit__core() {
   kdl::python::Ref module(PyModule_Create(&kdl::python::definition));
-  if (!module || !kdl::python::SetPackage(module.get()) || !kdl::python::AddKernels(module.get()))
+  if (!module || !kdl::python::SetPackage(module.get()) || !kdl::python::AddKernels(module.get()) ||
+      PyModule_AddStringConstant(module.get(), "version", KDL_VERSION) != 0)
     return nullptr;
   return module.release();
 }

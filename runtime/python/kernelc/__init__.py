@@ -11,13 +11,14 @@ import os
 from typing import Any
 
 from ._core import after_fork, finish
+from ._core import version as __version__
 from .compiler import CompileWarning
 from .errors import ArgumentError, CompileError, DeviceError, Error, Trap, VerifyError
 from .interpreter import interpret
 from .module import Kernel, Module, Parameter, compile, kernel, load
 from .shown import Shown
 
-__all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceError", "Error", "Kernel", "Module", "Parameter", "Shown",
+__all__ = ["__version__", "ArgumentError", "CompileError", "CompileWarning", "DeviceError", "Error", "Kernel", "Module", "Parameter", "Shown",
            "Trap", "VerifyError", "compile", "interpret", "kernel", "load"]
 
 

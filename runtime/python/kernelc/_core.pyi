@@ -2,6 +2,8 @@ from typing import Any, TypeVar
 
 K = TypeVar("K", bound=Kernel)
 
+version: str
+
 class Kernel:
     @property
     def name(self) -> str: ...

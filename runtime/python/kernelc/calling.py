@@ -77,6 +77,17 @@ class Kernel(CoreKernel):
         the device, run in their order. Those on different queues can run at the same time. `submit` itself uses queue 0."""
         return OnQueue(self, number)
 
+    @property
+    def __name__(self) -> str:
+        """Its name, as functions have one."""
+        return self.name
+
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
+        return self
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(map(_text, self.parameters))})>"
 

@@ -25,6 +25,9 @@ class Kernel(calling.Kernel):
     #: What the kernel was compiled from.
     source: compiler.Source
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named_kernel, (*_recipe(self.source, self.device), self.name)
+
     def submit(self, *args: Any, **keywords: Any) -> Any:
         """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used."""
         if interpreter.is_active():
@@ -87,6 +90,7 @@ class Module:
 
     def __init__(self, source: compiler.Source, device: str):
         self._source = source
+        self._device = device
         built = compiler.build(source)
         self._kernels = open_kernels(built.shared, device, built.documentation, Kernel)
         for kernel in self._kernels.values():
@@ -98,6 +102,18 @@ class Module:
             return kernels[name]
         except KeyError:
             raise AttributeError(f"there is no exported kernel '{name}'; the exported kernels are: {', '.join(kernels)}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _build, _recipe(self._source, self._device)
+
+    def __copy__(self) -> Module:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Module:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<kernels of {self._source.path}: {', '.join(self._kernels) or 'none'}>"
 
     def placement(self) -> Shown:
         """Returns where the tensors of the file's programs live, and when and why they move. The picture has a column for each device."""
@@ -135,6 +151,16 @@ def load(path: str | os.PathLike[str], **options: Any) -> Module:
 
 def _build(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...]) -> Module:
     return Module(compiler.Source(path, text, compiler.target_of(device), options), device)
+
+
+def _recipe(source: compiler.Source, device: str) -> tuple[pathlib.Path, str | None, str, tuple[str, ...]]:
+    """Returns the arguments of `_build` that pickled kernels contain: they are compiled again where they are loaded."""
+    return source.file or source.path, source.text, device, source.options
+
+
+def _named_kernel(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...], name: str) -> Kernel:
+    made: Kernel = getattr(_build(path, text, device, options), name)
+    return made
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
