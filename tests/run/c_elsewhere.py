@@ -8,7 +8,8 @@ which takes minutes, and keeps them in its cache. Compilers do not optimize unle
 tests optimized code on this machine.
 
     tests/run/c_elsewhere.py [--all] [FILE...]     # --all: all samples and families, and the standard library for f32
-    tests/run/c_elsewhere.py --keep FOLDER …       # keeps C source and objects there, and uses what is there
+    tests/run/c_elsewhere.py --keep FOLDER …       # keeps C source and objects there, and uses what is there: continues what was stopped
+    tests/run/c_elsewhere.py --system wasm …       # tests only this system, besides gcc
 
 With ziglang 0.17.1, wasmtime 50.0.1 and wine 8.0, all 128 kernels of samples and families had the same results everywhere: 4,718 passed.
 The 143 kernels of the library for f32 had the same results on Windows and in WebAssembly with vectors; without vectors, those of
@@ -172,13 +173,14 @@ def run(system, program, folder):
 
 def emitted(path, module, folder, options):
     """Returns the functions of a file that this script can call, after it has written their C source, or an empty list."""
-    header = folder / f"{module}.source.h"
-    for choice in [] if header.exists() else [options, []]:
+    header, none = folder / f"{module}.source.h", folder / f"{module}.none"
+    for choice in [] if header.exists() or none.exists() else [options, []]:
         built = subprocess.run(["kernelc", "build", path, *choice, "--module", module, "--target", TARGET, "--emit", "c-source", "-o", folder],
                                capture_output=True, text=True)
         if built.returncode == 0:
             break
     if not header.exists():
+        none.touch()
         return []
     functions = [Function(None, docs, name, arguments) for docs, name, arguments in FUNCTION.findall(header.read_text())]
     return [function for function in functions if function.supported()]
@@ -188,6 +190,15 @@ def compiled(what, words, folder):
     done = subprocess.run([*words], cwd=folder, capture_output=True, text=True)
     checks.expect(what, done.returncode == 0, done.stderr[:3000])
     return done.returncode == 0
+
+
+def compiled_to(file, what, words, folder):
+    """Does the same for a compiler that writes a file, unless the file exists. A compiler that is stopped leaves no file."""
+    part = file.with_name(f"part.{file.name}")
+    if file.exists() or not compiled(what, [*words, "-o", part], folder):
+        return file.exists()
+    part.rename(file)
+    return True
 
 
 def built_for(system, modules, folder, level):
@@ -202,7 +213,8 @@ def built_for(system, modules, folder, level):
     objects = []
     for module in modules:
         objects.append(place / f"{module}.o")
-        if not objects[-1].exists() and not compiled(f"{module} is built for {system}", [*compiler, *options, level, *FLAGS, "-c", f"{module}.source.c", "-o", objects[-1]], folder):
+        words = [*compiler, *options, level, *FLAGS, "-c", f"{module}.source.c"]
+        if not compiled_to(objects[-1], f"{module} is built for {system}", words, folder):
             return None
     program = place / f"program{'.exe' if system == 'windows' else ''}"
     words = [*compiler, "-O2", *FLAGS, "main.c", *objects, "-lm", "-o", program]
@@ -215,7 +227,9 @@ def read_for_msvc(modules, folder):
     for name, text in HEADERS.items():
         (headers / name).write_text(text)
     for module in modules:
-        compiled(f"{module} is C for MSVC", [*WINDOWS, "-I", headers, f"{module}.source.c"], folder)
+        done = folder / f"{module}.msvc"
+        if not done.exists() and compiled(f"{module} is C for MSVC", [*WINDOWS, "-I", headers, f"{module}.source.c"], folder):
+            done.touch()
 
 
 def write_program(modules, folder):
@@ -256,6 +270,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--system", choices=["clang", *SYSTEMS])
     parser.add_argument("-O", dest="level", default="0", metavar="LEVEL")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
@@ -276,7 +291,8 @@ def main():
                 modules[module] = functions
         if modules:
             read_for_msvc(modules, folder)
-            test(modules, folder, ["clang", *usable()], 8 if given.all else 4, f"-O{given.level}")
+            systems = [system for system in ["clang", *usable()] if given.system in (None, system)]
+            test(modules, folder, systems, 8 if given.all else 4, f"-O{given.level}")
     return checks.end()
 
 
