@@ -18,10 +18,11 @@ samples="$build python3 python3-numpy mpich libmpich-dev"
 # the fuzzer. Other packages are for aarch64 code and its emulator, for OpenCL on the processor, for pip
 # packages that Debian does not have (tests/ptxas.py), for the metadata of the installed package (pkgconf), for
 # the types of the Python package (mypy), and for reading debug information (gdb, lldb, valgrind and perf). Programs with
-# several ranks also run with Open MPI. Python's markdown makes the site of the documentation.
+# several ranks also run with Open MPI. Python's markdown makes the site of the documentation, and Node.js
+# runs its search.
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
        ocl-icd-libopencl1 pkgconf python3-venv mypy gdb lldb-19 valgrind linux-perf openmpi-bin libopenmpi-dev
-       python3-markdown"
+       python3-markdown nodejs"
 # The libraries that the benchmarks compare with; OpenMP is for twins on several threads (tests/bench/twins).
 bench="$samples libdnnl-dev libopenblas-dev libomp-dev"
 

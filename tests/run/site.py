@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Tests the site that samples/site/make.py writes: every link leads to a page and an anchor, nothing comes from a network,
-the search knows every section, and the pictures of the gallery show something. The OpenMP program of the guide compiles."""
+the search knows every section and finds what is typed, and the pictures of the gallery show something. The OpenMP program
+of the guide compiles."""
 
 import html
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,6 +48,45 @@ def check_search(folder, anchors):
     checks.expect("the search knows the diagnostics", any(title.startswith("E0302: ") for title in titles))
 
 
+# Runs search.js without a browser: the page is two objects, of which it uses a few properties. The queries are typed into the
+# field one after another, and what the page then shows is printed.
+BROWSER = """
+const [folder, queries] = [process.argv[1], JSON.parse(process.argv[2])];
+const read = name => require("fs").readFileSync(`${folder}/${name}`, "utf8");
+const field = { value: "", addEventListener: (event, run) => { field[event] = run; } };
+const found = { innerHTML: "", set textContent(text) { this.innerHTML = text; } };
+const document = { querySelector: () => field, getElementById: () => found };
+new Function("document", read("index.js") + read("search.js"))(document);
+console.log(JSON.stringify(queries.map(query => { field.value = query; field.input(); return found.innerHTML; })));
+"""
+# What is typed, and the title that the first hit must have.
+SEARCHES = {"ranges": "Ranges", "RANGES": "Ranges", "  windows ": "Windows", "std.nn.softmax": "std.nn.softmax", "e0302": "E0302: ",
+            "from triton": "From Triton", "e0414 prove": "E0414: "}
+
+
+def check_typed_searches(folder, anchors):
+    if shutil.which("node") is None:
+        print("skipped: typed searches, node is missing")
+        return
+    queries = [*SEARCHES, "", "k", "xyzzy plugh", "<b>"]
+    ran = subprocess.run(["node", "-e", BROWSER, str(folder), json.dumps(queries)], capture_output=True, text=True, timeout=60)
+    checks.expect("the search runs", ran.returncode == 0, ran.stderr)
+    if ran.returncode != 0:
+        return
+    shown = dict(zip(queries, json.loads(ran.stdout), strict=True))
+    for query, title in SEARCHES.items():
+        hits = re.findall(r'<a href="([^"#]+)#([^"]*)">(.*?)<small>(.*?)</small></a>', shown[query], re.DOTALL)
+        checks.expect(f"'{query}' finds {title} first", hits != [] and html.unescape(hits[0][2]).startswith(title),
+                      str([hit[2] for hit in hits]))
+        checks.expect(f"'{query}' shows at most 12 hits", len(hits) <= 12)
+        checks.expect(f"all hits of '{query}' lead to sections",
+                      all(page in anchors and (not anchor or anchor in anchors[page]) for page, anchor, _, _ in hits))
+    checks.expect("a hit marks the word", "<mark>windows</mark>" in shown["  windows "].lower())
+    checks.expect("nothing is shown before something is typed", shown[""] == shown["k"] == "", shown["k"])
+    checks.expect("words that no section has find nothing", shown["xyzzy plugh"] == "nothing found")
+    checks.expect("the page shows no tags of the query or of sections", "<b>" not in shown["<b>"])
+
+
 def check_pictures(folder):
     pictures = sorted((folder / "pictures").glob("*.png"))
     checks.expect("there are pictures", len(pictures) >= 8)
@@ -77,7 +118,9 @@ def main():
         made = subprocess.run([sys.executable, str(ROOT / "samples/site/make.py"), str(folder)], capture_output=True, text=True, timeout=600)
         checks.expect("the site is made", made.returncode == 0, made.stderr)
         if made.returncode == 0:
-            check_search(folder, check_links(folder))
+            anchors = check_links(folder)
+            check_search(folder, anchors)
+            check_typed_searches(folder, anchors)
             check_pictures(folder)
     return checks.end()
 
