@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Checks the files for editors in grammar/editors: they contain the words of the lexer and the element types, and
-refer only to things that exist."""
+refer only to things that exist. Packages the extension for VS Code, and runs it from the package with kernelc's server."""
 
 import json
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
+import zipfile
+from xml.etree import ElementTree
 
 from shared import checks
 
@@ -99,6 +104,67 @@ def test_extension():
     checks.expect("VS Code: the grammar", textmate["scopeName"] == grammar["scopeName"])
 
 
+# Stands for the client library in the package: starts the server, and prints what the answer to `initialize` contains.
+CLIENT = """
+const { spawnSync } = require('child_process');
+class LanguageClient {
+  constructor(id, name, server, options) { Object.assign(this, { server, options }); }
+  start() {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities: {} } });
+    const ran = spawnSync(this.server.command, this.server.args, { input: `Content-Length: ${body.length}\\r\\n\\r\\n${body}` });
+    const answer = JSON.parse(ran.stdout.toString().split('\\r\\n\\r\\n')[1]);
+    console.log(JSON.stringify([this.options.documentSelector, Object.keys(answer.result.capabilities)]));
+  }
+  stop() { console.log('stopped'); }
+}
+module.exports = { LanguageClient, TransportKind: { stdio: 0 } };
+"""
+EDITOR = "module.exports = { workspace: { getConfiguration: () => ({ get: () => 'kernelc' }) } };"
+
+
+def test_package(folder):
+    copy = folder / "vscode"
+    shutil.copytree(EDITORS / "vscode", copy, ignore=shutil.ignore_patterns("node_modules"))
+    library = copy / "node_modules/vscode-languageclient"
+    library.mkdir(parents=True)
+    (library / "node.js").write_text(CLIENT)
+    (library / "LICENSE").write_text("a file without an ending")
+    out = folder / "kernelc.vsix"
+    ran = subprocess.run([sys.executable, copy / "package.py", out], capture_output=True, text=True, timeout=60)
+    checks.expect("the extension is packaged", ran.returncode == 0, ran.stderr)
+    with zipfile.ZipFile(out) as archive:
+        names = set(archive.namelist())
+        types = ElementTree.fromstring(archive.read("[Content_Types].xml"))
+        manifest = ElementTree.fromstring(archive.read("extension.vsixmanifest"))
+        archive.extractall(folder / "unpacked")
+    package = json.loads((copy / "package.json").read_text())
+    identity = manifest.find(".//{*}Identity")
+    checks.expect("the manifest names the extension", [identity.get(key) for key in ("Id", "Version", "Publisher")]
+                  == [package[key] for key in ("name", "version", "publisher")])
+    assets = {asset.get("Path") for asset in manifest.findall(".//{*}Asset")}
+    checks.expect("each asset is in the archive", len(assets) == 2 and assets <= names, str(assets))
+    endings = {one.get("Extension") for one in types.findall(".//{*}Default")}
+    overridden = {one.get("PartName") for one in types.findall(".//{*}Override")}
+    untyped = [name for name in names - {"[Content_Types].xml"}
+               if pathlib.PurePath(name).suffix not in endings and f"/{name}" not in overridden]
+    checks.expect("each file has a type", untyped == [], str(untyped))
+    checks.expect("the files of the extension are in the archive", {f"extension/{package['main'][2:]}", "extension/syntaxes/kernelc.tmLanguage.json",
+                  "extension/node_modules/vscode-languageclient/node.js"} <= names and "extension/package.py" not in names)
+    if shutil.which("node") is None:
+        print("skipped: running the extension, node is missing")
+        return
+    (folder / "unpacked/node_modules").mkdir()
+    (folder / "unpacked/node_modules/vscode.js").write_text(EDITOR)
+    run = "const one = require('./extension/extension.js'); one.activate(); one.deactivate();"
+    ran = subprocess.run(["node", "-e", run], cwd=folder / "unpacked", capture_output=True, text=True, timeout=60)
+    lines = ran.stdout.splitlines()
+    checks.expect("the packaged extension starts and stops the server", len(lines) == 2 and lines[1] == "stopped", ran.stdout + ran.stderr)
+    if len(lines) == 2:
+        documents, capabilities = json.loads(lines[0])
+        checks.expect("it serves files of the language", documents == [{"language": "kernelc", "scheme": "file"}], str(documents))
+        checks.expect("the server can hover and complete", {"hoverProvider", "completionProvider"} <= set(capabilities), str(capabilities))
+
+
 def main():
     hard, soft = lexer_words()
     checks.expect("the lexer has words", len(hard) > 20 and len(soft) > 20)
@@ -106,6 +172,8 @@ def main():
     test_tree_sitter(hard, soft)
     test_lists(hard, soft)
     test_extension()
+    with tempfile.TemporaryDirectory() as name:
+        test_package(pathlib.Path(name))
     return checks.end()
 
 
