@@ -35,7 +35,9 @@ functionType : FN LPAREN (type (COMMA type)*)? RPAREN ARROW type ;
 
 choices : IN LBRACE expr (COMMA expr)* RBRACE ;
 
-param : name COLON direction? type QUESTION? placement? ;
+param : name COLON direction? strides? type QUESTION? placement? ;
+
+strides : STRIDED | BROADCAST ;
 
 direction : IN | OUT | INOUT | PUSH | POP ;
 
@@ -216,5 +218,5 @@ index : (name ASSIGN)? expr (DOTDOT expr)? ;
 name
     : IDENT | RANGE | STAGE | DOMAIN | PIPE | DEVICE | TEST | BY | STEP | OVER | REVERSED
     | EXCLUSIVE | WITH | INIT | ON | TO | VIEW | MAX | MIN | REDUCE | EXPECT | WHERE | REQUIRES
-    | ENSURES | PUSH | POP | FUSE | TYPES | IS
+    | ENSURES | PUSH | POP | FUSE | TYPES | IS | STRIDED | BROADCAST
     ;

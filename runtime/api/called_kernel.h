@@ -1,6 +1,8 @@
 // A kernel that is called with pointers, and the place where it is called.
 #pragma once
 
+#include <memory>
+
 #include "core/registry.h"
 #include "kdl/runtime.h"
 
@@ -12,6 +14,7 @@ struct CalledKernel {
   Candidate candidate;
   void* module;  // the device's module for the image
   bool has_sizes;
+  std::shared_ptr<const CalledKernel> strided;  // the same for tensors with any strides, or null
 };
 
 // The device of a call, and how the call gets there.

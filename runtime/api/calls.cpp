@@ -5,6 +5,7 @@
 
 #include "api/dynamic_call.h"
 #include "core/context.h"
+#include "core/packs.h"
 #include "system/float_state.h"
 
 namespace kdl::runtime {
@@ -37,6 +38,21 @@ Error Calls::Open(kdl_context* context, const kdl_image* const* images, const ch
 // The context of the handle itself is destroyed afterwards.
 Calls::~Calls() { bound_.CloseAll(); }
 
+namespace {
+
+// Whether the candidates are in one image and their scalars and tensors have the same types, so that they differ only in
+// the strides of the tensors.
+bool BelongTogether(const Candidate& a, const Candidate& b) {
+  return a.image == b.image &&
+         std::equal(a.variant->params, a.variant->params + a.variant->param_count,
+                    b.variant->params, b.variant->params + b.variant->param_count,
+                    [](const kdl_param_desc& x, const kdl_param_desc& y) {
+                      return x.element == y.element;
+                    });
+}
+
+}  // namespace
+
 Error Calls::Find(kdl_context* context, const char* name) {
   if (name == nullptr) return Invalid("the name of kernel ", kernels_.size(), " is NULL");
   CalledKernel kernel = {};
@@ -48,6 +64,13 @@ Error Calls::Find(kdl_context* context, const char* name) {
   for (std::int32_t p = 0; p < variant.param_count; ++p)
     kernel.has_sizes |= variant.params[p].rank > 0;
   KDL_RETURN_IF_ERROR(place_.device->FindModule(*kernel.candidate.image, &kernel.module));
+  for (const Candidate& candidate : candidates) {
+    if (!IsForStrides(*candidate.variant) || !BelongTogether(candidate, candidates[0])) continue;
+    auto strided = std::make_shared<CalledKernel>(kernel);
+    strided->candidate = candidate;
+    kernel.strided = std::move(strided);
+    break;
+  }
   kernels_.push_back(kernel);
   repeated_.push_back(std::make_unique<RepeatedCalls>(*place_.device, workspaces_));
   return nullptr;
@@ -128,21 +151,21 @@ Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t co
   bool is_on_device = false;
   KDL_RETURN_IF_ERROR(CheckPlaces(kernels_[static_cast<std::size_t>(first)], given, &is_on_device));
   DynamicCall call;
-  std::int32_t chosen = 0;
-  KDL_RETURN_IF_ERROR(call.Choose(
-      std::span(kernels_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-      given, &chosen));
-  const std::int32_t kernel = first + chosen;
+  const auto kernels =
+      std::span(kernels_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  const CalledKernel* chosen = nullptr;
+  KDL_RETURN_IF_ERROR(call.Choose(kernels, given, &chosen));
   const DenseArguments arguments = call.arguments(core_num);
-  if (call.is_dense() && done == nullptr && queue == 0 && !is_on_device)
-    return Call(kernel, arguments);
+  const bool is_direct = call.is_dense() && done == nullptr && queue == 0 && !is_on_device;
+  for (std::int32_t k = 0; k < count && is_direct; ++k)
+    if (chosen == &kernels[static_cast<std::size_t>(k)]) return Call(first + k, arguments);
   const FloatScope floats;
   CallPlace place = place_;
   if (is_on_device) place.owner = Wrap(place.device);
   if (queue != 0)
     KDL_RETURN_IF_ERROR(Error(kdl_device_queue(Wrap(place.device), queue, &place.queue)));
   std::unique_ptr<QueuedCall> queued;
-  KDL_RETURN_IF_ERROR(QueuedCall::Make(place, kernels_[static_cast<std::size_t>(kernel)], arguments,
+  KDL_RETURN_IF_ERROR(QueuedCall::Make(place, *chosen, arguments,
                                        call.is_dense() ? nullptr : call.strides(), &queued));
   return done == nullptr ? queued->RunAndWait() : queued->Enqueue(nullptr, 0, done);
 }

@@ -55,6 +55,14 @@ bool Fits(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
   return true;
 }
 
+// Returns the kernel, or the one for strided tensors that belongs to it, if the arguments fit. Otherwise returns null.
+const CalledKernel* FindFitting(const CalledKernel& kernel,
+                                std::span<const kdl_dynamic_arg> given) {
+  if (Fits(*kernel.candidate.variant, given)) return &kernel;
+  const bool fits = kernel.strided != nullptr && Fits(*kernel.strided->candidate.variant, given);
+  return fits ? kernel.strided.get() : nullptr;
+}
+
 Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given) {
   const Candidate& any = kernels[0].candidate;
   for (std::size_t p = 0; p < given.size(); ++p) {
@@ -81,7 +89,7 @@ Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dyn
 Error SeveralFit(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given) {
   std::string text;
   for (const CalledKernel& kernel : kernels) {
-    if (!Fits(*kernel.candidate.variant, given)) continue;
+    if (FindFitting(kernel, given) == nullptr) continue;
     text += Concat(text.empty() ? "" : " and ", kernel.candidate.kernel->name, " with ",
                    kernel.candidate.variant->constants);
   }
@@ -100,18 +108,21 @@ bool IsDense(const kdl_tensor& view) {
 }
 
 bool NeedsMerge(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
-  if (std::ssize(given) != variant.param_count) return false;
+  if ((variant.flags & KDL_VARIANT_SHAPES) == 0 || std::ssize(given) != variant.param_count)
+    return false;
   bool differ = false;
   for (std::size_t p = 0; p < given.size(); ++p) {
     if (!IsTensor(given[p]) || IsNothing(given[p])) continue;
-    differ |= given[p].value.tensor->rank != variant.params[p].rank;
+    differ |= MayNeedMerge(variant.params[p], *given[p].value.tensor);
   }
-  return differ && HasPacks(variant);
+  return differ;
 }
 
 }  // namespace
 
-Error MergedDynamic::Merge(const kdl_variant& variant, std::span<const kdl_dynamic_arg>* given) {
+Error MergedDynamic::Merge(const CalledKernel& kernel, Gaps gaps,
+                           std::span<const kdl_dynamic_arg>* given) {
+  const kdl_variant& variant = *kernel.candidate.variant;
   if (!NeedsMerge(variant, *given)) return nullptr;
   given_.assign(given->begin(), given->end());
   views_.resize(given_.size());
@@ -123,11 +134,13 @@ Error MergedDynamic::Merge(const kdl_variant& variant, std::span<const kdl_dynam
     given_[p].value.tensor = &views_[p];
   }
   *given = given_;
-  return MergePacks(variant, views);
+  const kdl_variant* strided =
+      kernel.strided == nullptr ? nullptr : kernel.strided->candidate.variant;
+  return MergePacks(variant, strided, gaps, views);
 }
 
 Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
-                          std::span<const kdl_dynamic_arg> given, std::int32_t* chosen) {
+                          std::span<const kdl_dynamic_arg> given, const CalledKernel** chosen) {
   const Candidate& any = kernels[0].candidate;
   if (std::ssize(given) != any.variant->param_count) {
     return Invalid(any.kernel->name, " has ", any.variant->param_count,
@@ -136,16 +149,16 @@ Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
   for (std::size_t p = 0; p < given.size(); ++p)
     KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], given[p]));
   MergedDynamic merged;
-  KDL_RETURN_IF_ERROR(merged.Merge(*any.variant, &given));
-  const CalledKernel* fitting = nullptr;
+  KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kExpand, &given));
+  *chosen = nullptr;
   for (const CalledKernel& kernel : kernels) {
-    if (!Fits(*kernel.candidate.variant, given)) continue;
-    if (fitting != nullptr) return SeveralFit(kernels, given);
-    fitting = &kernel;
+    const CalledKernel* fitting = FindFitting(kernel, given);
+    if (fitting == nullptr) continue;
+    if (*chosen != nullptr) return SeveralFit(kernels, given);
+    *chosen = fitting;
   }
-  if (fitting == nullptr) return NothingFits(kernels, given);
-  *chosen = static_cast<std::int32_t>(fitting - kernels.data());
-  return Convert(*fitting->candidate.variant, given);
+  if (*chosen == nullptr) return NothingFits(kernels, given);
+  return Convert(*(*chosen)->candidate.variant, given);
 }
 
 Error DynamicCall::Convert(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
@@ -219,12 +232,12 @@ Error CheckWithoutGaps(const DenseArguments& arguments, Binding* binding) {
 Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
                    std::span<const kdl_dynamic_arg> given) {
   MergedDynamic merged;
-  KDL_RETURN_IF_ERROR(merged.Merge(*kernels[0].candidate.variant, &given));
+  KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kIgnore, &given));
   DynamicCall call;
-  std::int32_t chosen = 0;
+  const CalledKernel* chosen = nullptr;
   KDL_RETURN_IF_ERROR(call.Choose(kernels, given, &chosen));
   Binding binding;
-  binding.candidate = kernels[static_cast<std::size_t>(chosen)].candidate;
+  binding.candidate = chosen->candidate;
   binding.tensors.Reserve(given.size());
   binding.spans.Reserve(given.size());
   for (std::size_t p = 0; p < given.size(); ++p) {

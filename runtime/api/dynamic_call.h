@@ -6,6 +6,7 @@
 
 #include "api/called_kernel.h"
 #include "core/binding.h"
+#include "core/packs.h"
 #include "core/small_array.h"
 
 namespace kdl::runtime {
@@ -14,7 +15,7 @@ namespace kdl::runtime {
 class MergedDynamic {
  public:
   // Replaces the arguments if anything is merged. They are valid for as long as this object.
-  Error Merge(const kdl_variant& variant, std::span<const kdl_dynamic_arg>* given);
+  Error Merge(const CalledKernel& kernel, Gaps gaps, std::span<const kdl_dynamic_arg>* given);
 
  private:
   std::vector<kdl_dynamic_arg> given_;
@@ -24,10 +25,10 @@ class MergedDynamic {
 // Chooses a kernel for the arguments of a call, and converts them to the form that kernels take.
 class DynamicCall {
  public:
-  // Chooses the first of `kernels`, of which there is at least one, whose parameters the arguments fit. If none
-  // fits, the error lists what each of them takes.
+  // Chooses the first of `kernels`, of which there is at least one, whose parameters the arguments fit, or the kernel for
+  // strided tensors that belongs to it. If none fits, the error lists what each of them takes.
   Error Choose(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given,
-               std::int32_t* chosen);
+               const CalledKernel** chosen);
 
   // Valid for as long as this object.
   DenseArguments arguments(std::int64_t core_num) const {

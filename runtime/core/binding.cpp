@@ -112,6 +112,7 @@ Error NoneFits(std::span<const Candidate> candidates, Args args) {
   const kdl_variant* closest = nullptr;
   std::vector<std::string> signatures;
   for (const Candidate& candidate : candidates) {
+    if (IsForStrides(*candidate.variant)) continue;
     const Match match = MatchVariant(*candidate.variant, args);
     if (closest == nullptr || match.fit > nearest.fit) {
       nearest = match;
@@ -236,8 +237,15 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
 // The arguments of a launch after dimensions have been merged to packs. Valid for as long as this object.
 class MergedArgs {
  public:
-  Error Merge(const kdl_variant& variant, Args* args) {
+  Error Merge(std::span<const Candidate> candidates, Args* args) {
+    const kdl_variant& variant = *candidates[0].variant;
     if (!NeedsMerge(variant, *args)) return nullptr;
+    const auto found =
+        std::find_if(candidates.begin(), candidates.end(),
+                     [](const Candidate& candidate) { return IsForStrides(*candidate.variant); });
+    const kdl_variant* strided = found == candidates.end() ? nullptr : found->variant;
+    // kdl_kernels_call_dynamic has already merged them.
+    if (strided != nullptr && MatchVariant(*strided, *args).fit >= Fit::kElement) return nullptr;
     args_.assign(args->begin(), args->end());
     arrays_.resize(args->size());
     std::vector<kdl_tensor*> views(args->size());
@@ -248,16 +256,17 @@ class MergedArgs {
       views[p] = &arrays_[p].view;
     }
     *args = args_;
-    return MergePacks(variant, views);
+    return MergePacks(variant, strided, Gaps::kExpand, views);
   }
 
  private:
   static bool NeedsMerge(const kdl_variant& variant, Args args) {
-    if (static_cast<std::int32_t>(args.size()) != variant.param_count) return false;
+    if ((variant.flags & KDL_VARIANT_SHAPES) == 0 || std::ssize(args) != variant.param_count)
+      return false;
     bool differ = false;
     for (std::size_t p = 0; p < args.size(); ++p)
-      differ |= args[p].array != nullptr && args[p].array->view.rank != variant.params[p].rank;
-    return differ && HasPacks(variant);
+      differ |= args[p].array != nullptr && MayNeedMerge(variant.params[p], args[p].array->view);
+    return differ;
   }
 
   std::vector<kdl_arg> args_;
@@ -272,7 +281,7 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   std::span<const Candidate> candidates;
   KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
   MergedArgs merged;
-  KDL_RETURN_IF_ERROR(merged.Merge(*candidates[0].variant, &args));
+  KDL_RETURN_IF_ERROR(merged.Merge(candidates, &args));
   KDL_RETURN_IF_ERROR(PickVariant(candidates, args, &binding->candidate));
   const kdl_variant& variant = *binding->candidate.variant;
   KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));

@@ -13,6 +13,31 @@ std::string PackMark(Name size);
 /// Returns whether the size is a pack of dimensions.
 bool IsPack(const Function& function, Size size);
 
+/// Returns the name of the generic that marks a tensor parameter of a kernel as `strided`. Its value is 0 in the kernel
+/// for tensors without gaps inside of packs. The pass expand-packs adds a kernel for other tensors, in which it is 1.
+std::string StrideMark(Name param);
+
+/// Returns the name of the generic that marks a tensor parameter as `broadcast`, in addition to its StrideMark.
+std::string BroadcastMark(Name param);
+
+/// Returns whether the function is a kernel that the pass expand-packs has added, for tensors with any strides.
+bool IsForStrides(const Function& function);
+
+/// Returns the name of the kernel to which the pass expand-packs has added this one.
+Name OriginalName(const Function& added, Names& names);
+
+/// Returns whether a parameter is `strided` or `broadcast`.
+bool IsStrided(const Function& function, const Param& param);
+
+/// Returns whether a parameter is `broadcast`.
+bool IsBroadcast(const Function& function, const Param& param);
+
+/// Returns whether the function has `strided` or `broadcast` parameters.
+bool HasStrided(const Function& function);
+
+/// Returns the dimensions of a kernel's tensor as in the source, such as `[A.., M]`.
+std::string ShapeText(const Function& function, const Param& param);
+
 /// Returns a dimension of a kernel's parameter as in the source, such as `M` or `A..`.
 std::string DimText(const Function& function, Size size);
 

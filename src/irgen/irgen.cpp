@@ -173,6 +173,15 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
     Name mark = module_.context().names.Intern(ir::PackMark(dim.entity->name));
     function.generics.push_back({mark, {0}, false, {}});
   }
+  for (const sema::ParamInfo& param : checked.params) {
+    if (param.strides == syntax::ParamStrides::Dense || param.entity->is_absent) continue;
+    auto mark = [&](const std::string& text) {
+      function.generics.push_back({module_.context().names.Intern(text), {0}, false, {}});
+    };
+    mark(ir::StrideMark(param.entity->name));
+    if (param.strides == syntax::ParamStrides::Broadcast)
+      mark(ir::BroadcastMark(param.entity->name));
+  }
   DeclareParams(checked, gen);
   GenRequirements(gen);
   for (const sema::ParamInfo& param : checked.params) {

@@ -14,6 +14,7 @@ inline constexpr Fact kReductionOrderFixed{"reduction-order-fixed"};
 inline constexpr Fact kSizesLimited{"sizes-limited"};
 inline constexpr Fact kBoundsChecked{"bounds-checked"};
 inline constexpr Fact kPipesChecked{"pipes-checked"};
+inline constexpr Fact kStridesChecked{"strides-checked"};
 inline constexpr Fact kDevicesResolved{"devices-resolved"};
 inline constexpr Fact kLaunchesDistributed{"launches-distributed"};
 inline constexpr Fact kDevicesAssigned{"devices-assigned"};
@@ -65,6 +66,13 @@ KDL_MODULE_PASS(CheckBounds, .name = "check-bounds",
                 .needs = {{&kConstantsBound, "sizes and indices must contain the constants"},
                           {&kSizesLimited, "proofs assume that products do not wrap"}},
                 .gives = {&kBoundsChecked}, .proves = true);
+
+KDL_KERNEL_PASS(CheckStrides, .name = "check-strides",
+                .summary =
+                    "reports kernels with `strided` parameters that do not treat each element of a "
+                    "pack by itself",
+                .needs = {{&kTileFnsInlined, "inlined fns belong to their caller"}},
+                .gives = {&kStridesChecked}, .proves = true);
 
 KDL_KERNEL_PASS(CheckDisjoint, .name = "check-disjoint",
                 .summary =
@@ -147,6 +155,12 @@ KDL_KERNEL_PASS(
     .needs = {{&kConstantsBound,
                "the selector must not change parameters that the user has bound"}},
     .gives = {&kTilesSelected});
+
+KDL_MODULE_PASS(
+    ExpandPacks, .name = "expand-packs",
+    .summary =
+        "adds a kernel for tensors with any strides to each kernel with `strided` parameters",
+    .needs = {{&kStridesChecked, "blocks of a pack become blocks of its last dimension"}});
 
 KDL_KERNEL_PASS(LayOutPipes, .name = "lay-out-pipes",
                 .summary = "lays out the pipes in the workspace of an instance",

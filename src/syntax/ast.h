@@ -53,10 +53,17 @@ struct GenericParam : Node {
   std::vector<const Expr*> choices;
   const Expr* default_value = nullptr;  ///< may be null
 };
+/// The tensors that a launch may pass for a parameter.
+enum class ParamStrides : uint8_t {
+  Dense,      ///< those without gaps inside of packs
+  Any,        ///< `in strided T[A..]`: those with any strides
+  Broadcast,  ///< `in broadcast T[A..]`: also those whose dimensions are 1 or missing, as in NumPy
+};
 struct Param : Node {
   Ident name;
   Direction direction = Direction::In;
   const TypeRef* type = nullptr;
+  ParamStrides strides = ParamStrides::Dense;
   bool is_optional = false;  ///< `T[N]?`: calls may pass nothing
   Placement on;              ///< may be empty
 };

@@ -106,6 +106,8 @@ Param BuildParam(Builder& builder, P::ParamContext* node, FunctionKind kind) {
     }
   }
   param.type = BuildType(builder, node->type());
+  if (P::StridesContext* strides = node->strides())
+    param.strides = strides->BROADCAST() != nullptr ? ParamStrides::Broadcast : ParamStrides::Any;
   param.is_optional = node->QUESTION() != nullptr;
   builder.has_type_tests |= param.is_optional;
   param.on = BuildPlacement(builder, node->placement());

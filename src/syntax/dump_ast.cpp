@@ -440,9 +440,10 @@ class Dumper {
       Close();
     }
     for (const Param& param : item.params) {
-      std::string head =
-          fmt::format("param {} {}{}", param.name.name.text(), Spelling(param.direction),
-                      param.is_optional ? " optional" : "");
+      static constexpr std::string_view kStrides[] = {"", " strided", " broadcast"};
+      std::string head = fmt::format(
+          "param {} {}{}{}", param.name.name.text(), Spelling(param.direction),
+          kStrides[static_cast<size_t>(param.strides)], param.is_optional ? " optional" : "");
       Placed(head, param.on);
       Open("", head);
       Dump(param.type);

@@ -13,7 +13,8 @@
     "while" "spmd" "sync" "break" "continue" "return" "atomic" "as" "in" "out" "inout"
     "auto" "range" "stage" "domain" "pipe" "device" "test" "view" "types" "reduce"
     "expect" "fuse" "by" "step" "over" "reversed" "exclusive" "with" "init" "on" "to"
-    "max" "min" "where" "is" "requires" "ensures" "push" "pop")
+    "max" "min" "where" "is" "requires" "ensures" "push" "pop"
+    "strided" "broadcast")
   "The words of the language.")
 
 (defconst kernelc-constants

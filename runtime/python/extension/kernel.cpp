@@ -182,7 +182,7 @@ PyObject* CheckCall(PyObject* self, PyObject* args) {
   const kdl_kernel named = {functions[kernel.begin].name.c_str(), nullptr, 0, 0};
   std::vector<runtime::CalledKernel> choices;
   for (size_t f = kernel.begin; f < kernel.end; ++f)
-    choices.push_back({nullptr, {nullptr, &named, functions[f].variant}, nullptr, false});
+    choices.push_back({nullptr, {nullptr, &named, functions[f].variant}, nullptr, false, nullptr});
   runtime::Error error = runtime::CheckDynamic(
       choices, core_num, {arguments.given(), static_cast<size_t>(arguments.count())});
   if (!Succeeded(error.release())) return nullptr;
@@ -305,8 +305,10 @@ PyObject* Describe(const kdl_variant& variant, const kdl_param_desc& param) {
                           : param.direction == KDL_OUT   ? "out"
                           : param.direction == KDL_INOUT ? "inout"
                                                          : "in";
-  return sizes ? Py_BuildValue("(ssssO)", param.name, direction,
-                               runtime::ElementName(param.element).data(), param.shape, sizes.get())
+  PyObject* repeats = (param.flags & KDL_PARAM_BROADCAST) != 0 ? Py_True : Py_False;
+  return sizes ? Py_BuildValue("(ssssOO)", param.name, direction,
+                               runtime::ElementName(param.element).data(), param.shape, sizes.get(),
+                               repeats)
                : nullptr;
 }
 

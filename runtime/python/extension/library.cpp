@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/packs.h"
 #include "extension/context.h"
 #include "system/library.h"
 
@@ -44,11 +45,12 @@ std::string Distinction(const kdl_kernel& kernel, const kdl_variant& variant) {
   std::vector<std::string_view> types = Types(variant);
   std::string text;
   for (std::string_view constant : Constants(variant)) {
-    bool is_shared = std::all_of(
-        kernel.variants, kernel.variants + kernel.variant_count, [&](const kdl_variant& other) {
-          std::vector<std::string_view> constants = Constants(other);
-          return Types(other) != types || std::ranges::find(constants, constant) != constants.end();
-        });
+    bool is_shared = std::all_of(kernel.variants, kernel.variants + kernel.variant_count,
+                                 [&](const kdl_variant& other) {
+                                   std::vector<std::string_view> constants = Constants(other);
+                                   return runtime::IsForStrides(other) || Types(other) != types ||
+                                          std::ranges::find(constants, constant) != constants.end();
+                                 });
     if (is_shared && std::ranges::find(types, constant) == types.end()) continue;
     text += (text.empty() ? "" : ", ") + std::string(constant);
   }
@@ -85,6 +87,7 @@ void Library::AddFunctions(const kdl_image& image) {
     const kdl_kernel& kernel = image.kernels[k];
     for (int32_t v = 0; v < kernel.variant_count; ++v) {
       const kdl_variant& variant = kernel.variants[v];
+      if (runtime::IsForStrides(variant)) continue;
       std::string constants = Distinction(kernel, variant);
       std::string lookup = std::string(image.module) + "." + kernel.name;
       if (!constants.empty()) lookup += "<" + constants + ">";

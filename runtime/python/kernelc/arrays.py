@@ -121,10 +121,10 @@ def number(value: Any, element: str) -> str:
     return repr(math.copysign(most, converted) if abs(converted) >= limit else converted)
 
 
-def save(array: Any, element: str, file: pathlib.Path, shape: Sequence[int]) -> None:
-    """Writes an array to a file, in a shape with as many elements."""
+def save(array: Any, element: str, file: pathlib.Path, whole: Sequence[int], shape: Sequence[int]) -> None:
+    """Writes an array to a file, repeated to the shape `whole`, in a shape with as many elements."""
     import numpy
-    numpy.save(file, numpy.asarray(_viewed(array, element), order="C").reshape(shape))
+    numpy.save(file, numpy.ascontiguousarray(numpy.broadcast_to(_viewed(array, element), whole)).reshape(shape))
 
 
 def fill(array: Any, element: str, file: pathlib.Path) -> None:

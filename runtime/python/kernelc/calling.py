@@ -23,6 +23,7 @@ class Parameter(NamedTuple):
     element: str  #: such as "f32"
     shape: str  #: as in the source, such as "[M, K]"; "" for a scalar
     sizes: tuple[str | int | None, ...]  #: for each axis: its name, its constant size, or None for an expression
+    repeats: bool = False  #: whether it is `broadcast`: repeated along the dimensions of its pack that it does not have
 
     @property
     def packs(self) -> frozenset[str]:
@@ -204,24 +205,51 @@ def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[s
     """Returns the sizes that the given arrays determine. That of a pack such as `A..` is a list, and that of `A` its product."""
     ranks = _ranks_of_packs(signature, given)
     sizes: dict[str, Any] = {}
+    repeated: dict[str, list[list[int]]] = {}  # the dimensions of each pack in arrays that are repeated
     for parameter in signature:
         shape = arrays.shape_of(given.get(parameter.name))
         place = 0
         for name in parameter.sizes:
             is_pack = name in parameter.packs
-            count = ranks.get(str(name), 1) if is_pack else 1
+            count = 1 if not is_pack else len(shape) - len(parameter.sizes) + 1 if parameter.repeats else ranks.get(str(name), 1)
             found = [int(size) for size in shape[place:place + count]]
             place += count
-            if is_pack and len(found) == count:
+            if is_pack and parameter.repeats:
+                repeated.setdefault(str(name), []).extend([found] * (parameter.name in given and count >= 0))
+            elif is_pack and len(found) == count:
                 sizes.update({f"{name}..": found, str(name): math.prod(found)})
             elif isinstance(name, str) and found:
                 sizes[name] = found[0]
+    for name, shapes in repeated.items():
+        if f"{name}.." not in sizes and shapes:
+            sizes.update({f"{name}..": _broadcast(name, shapes), name: math.prod(_broadcast(name, shapes))})
     return sizes
+
+
+def _broadcast(name: str, shapes: Sequence[list[int]]) -> list[int]:
+    """Returns the dimensions of a pack to which arrays with these dimensions are repeated."""
+    result: list[int] = []
+    for i in range(max(map(len, shapes))):
+        found = {shape[-1 - i] for shape in shapes if i < len(shape)} - {1}
+        if len(found) > 1:
+            raise ArgumentError(f"arrays with the dimensions {' and '.join(map(str, shapes))} cannot be repeated to common dimensions {name}..")
+        result.insert(0, *found or {1})
+    return result
+
+
+def whole_shape(parameter: Parameter, array: Any, sizes: Mapping[str, Any]) -> list[int]:
+    """Returns the shape of an array after it was repeated. The sizes are those of `sizes_in`."""
+    shape = [int(size) for size in arrays.shape_of(array)]
+    if not parameter.repeats:
+        return shape
+    at = next(i for i, name in enumerate(parameter.sizes) if name in parameter.packs)
+    pack = sizes[f"{parameter.sizes[at]}.."]
+    return [*shape[:at], *pack, *shape[len(shape) - (len(parameter.sizes) - at - 1):]]
 
 
 def merged_shape(parameter: Parameter, array: Any, sizes: Mapping[str, Any]) -> list[int]:
     """Returns the shape of an array in which each pack of dimensions is one dimension. The sizes are those of `sizes_in`."""
-    left = [int(size) for size in arrays.shape_of(array)]
+    left = whole_shape(parameter, array, sizes)
     merged = []
     for name in parameter.sizes:
         is_pack = name in parameter.packs
@@ -233,7 +261,8 @@ def merged_shape(parameter: Parameter, array: Any, sizes: Mapping[str, Any]) -> 
 def _ranks_of_packs(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
     """Returns the number of dimensions of each pack, where the given arrays determine it as a call does."""
     ranks: dict[str, int] = {}
-    tensors = [(p, len(arrays.shape_of(given[p.name]))) for p in signature if p.packs and given.get(p.name) is not None]
+    tensors = [(p, len(arrays.shape_of(given[p.name]))) for p in signature
+               if p.packs and not p.repeats and given.get(p.name) is not None]
     while True:
         unknown = [(p.packs - ranks.keys(), rank - len(p.sizes) + len(p.packs) - sum(ranks.get(name, 0) for name in p.packs))
                    for p, rank in tensors]

@@ -90,7 +90,7 @@ def source_for(kernel: Kernel, given: Mapping[str, Any]) -> compiler.Source:
     _, constants = kernel.choice(given)
     fixed = {one.partition("=")[0]: one for one in constants.split(", ") if one}
     # The arguments say which optional parameters are present, and how many dimensions packs have.
-    fixed = {name: one for name, one in fixed.items() if name not in kernel.optionals and not name.startswith("rank_")}
+    fixed = {name: one for name, one in fixed.items() if name not in kernel.optionals and not name.startswith(("rank_", "strides_", "broadcast_"))}
     others = [word for word in kernel.source.options if not (word.startswith("-D") and word[2:].partition("=")[0] in fixed)]
     return dataclasses.replace(kernel.source, options=(*others, *(f"-D{one}" for one in fixed.values())))
 
@@ -107,7 +107,8 @@ def arguments(signature: list[Parameter], given: Mapping[str, Any], folder: path
         value = given[parameter.name]
         if parameter.direction:
             file = folder / f"{parameter.name}.npy"
-            arrays.save(value, parameter.element, file, calling.merged_shape(parameter, value, sizes))
+            shapes = calling.whole_shape(parameter, value, sizes), calling.merged_shape(parameter, value, sizes)
+            arrays.save(value, parameter.element, file, *shapes)
             words += ["--arg", f"{parameter.name}=@{file}"]
         else:
             words += ["--arg", f"{parameter.name}={arrays.number(value, parameter.element)}"]

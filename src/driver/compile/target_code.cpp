@@ -12,6 +12,7 @@
 #include "driver/diagnostics.h"
 #include "ir/builder.h"
 #include "ir/op_kind.h"
+#include "ir/packs.h"
 #include "passes/pipelines.h"
 #include "support/check.h"
 
@@ -128,6 +129,16 @@ std::optional<StageLists> TakeLists(Session& s, TargetCode& code) {
   return s.pipeline->lists();
 }
 
+/// Also compiles the kernels that a pass has added to those of the target.
+void TakeAdded(TargetCode& code) {
+  for (const ir::Function* function : code.module->functions()) {
+    bool is_added = function->kind == ir::FunctionKind::Kernel && ir::IsForStrides(*function);
+    if (is_added &&
+        code.kernels.contains(ir::OriginalName(*function, code.module->context().names)))
+      code.kernels.insert(function->name);
+  }
+}
+
 /// Runs the passes that choose the target's tile sizes and pipes.
 PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
@@ -140,6 +151,7 @@ PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
   passes::PassOptions pass_options = PassOptionsOf(s);
   PipelineEnd end = passes::RunPipeline(left[0], context, pass_options);
   if (end != PipelineEnd::Done) return end;
+  TakeAdded(code);
   code.tiled = CopyModule(*code.module);
   return passes::RunPipeline(left[1], context, pass_options);
 }

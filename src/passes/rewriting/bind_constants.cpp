@@ -7,22 +7,13 @@ namespace kdl::passes {
 
 namespace {
 
-/// Replaces generics by their constants in sizes and types.
+/// Replaces names in sizes and types.
 class Binder {
  public:
-  Binder(const ir::Function& function, ir::Module& module)
-      : function_(function), module_(module), types_(module.types()) {}
+  Binder(const ir::Function& function, ir::Module& module, const SizeOfName& replace)
+      : function_(function), module_(module), types_(module.types()), replace_(replace) {}
 
-  Size Bound(Size size) const {
-    if (!size) return size;
-    return types_.sizes().Substitute(size, [this](Name name) -> Size {
-      for (const ir::Generic& generic : function_.generics) {
-        if (generic.name == name && generic.values.size() == 1)
-          return types_.sizes().Constant(generic.values[0]);
-      }
-      return nullptr;
-    });
-  }
+  Size Bound(Size size) const { return size ? types_.sizes().Substitute(size, replace_) : size; }
 
   ir::Type Bound(ir::Type type) const {
     bool is_pipe = type->kind == ir::TypeKind::Pipe;
@@ -68,18 +59,29 @@ class Binder {
   const ir::Function& function_;
   ir::Module& module_;
   ir::TypeTable& types_;
+  const SizeOfName& replace_;
 };
 
 }  // namespace
 
-void BindConstants(ir::Function& function, ir::Module& module) {
-  Binder binder(function, module);
+void ReplaceSizes(ir::Function& function, ir::Module& module, const SizeOfName& replace) {
+  Binder binder(function, module, replace);
   for (ir::Axis& axis : function.axes) {
     axis.extent = binder.Bound(axis.extent);
     axis.domain = binder.Bound(axis.domain);
   }
   for (ir::Value* param : function.body->params()) param->set_type(binder.Bound(param->type()));
   ir::Walk(function.body, [&](ir::Op* op) { binder.Bind(op); });
+}
+
+void BindConstants(ir::Function& function, ir::Module& module) {
+  ReplaceSizes(function, module, [&](Name name) -> Size {
+    for (const ir::Generic& generic : function.generics) {
+      if (generic.name == name && generic.values.size() == 1)
+        return module.types().sizes().Constant(generic.values[0]);
+    }
+    return nullptr;
+  });
 }
 
 }  // namespace kdl::passes

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sema/functions/optional_params.h"
+#include "sema/functions/strided_params.h"
 #include "sema/model/ast_walk.h"
 #include "sema/types/sizes.h"
 #include "sema/types/tuples.h"
@@ -41,15 +42,21 @@ DimInfo& DeclareSize(FunctionState& state, const NameExpr& name) {
   return state.fn.dims.back();
 }
 
-/// Reports an integer parameter such as `rank_A` next to a size `A`. In KIR, this name says that A is a pack.
+/// Reports an integer parameter such as `rank_A` next to a size `A`, or `strides_x` next to a tensor `x`. In KIR, these
+/// names say that A is a pack, and x is `strided`.
 void CheckReserved(FunctionState& state) {
+  if (state.kind() != FunctionKind::Kernel) return;
   for (const IntGenericInfo& generic : state.fn.generics) {
     std::string_view name = generic.entity->name.text();
-    if (state.kind() != FunctionKind::Kernel || !name.starts_with("rank_")) continue;
-    for (const DimInfo& dim : state.fn.dims) {
-      if (dim.entity->name.text() != name.substr(std::string_view("rank_").size())) continue;
-      state.diagnostics.Report(diag::RankName, generic.entity->span, name, dim.entity->name.text())
+    auto check = [&](std::string_view prefix, Name of) {
+      if (!name.starts_with(prefix) || name.substr(prefix.size()) != of.text()) return;
+      state.diagnostics.Report(diag::RankName, generic.entity->span, name, of.text())
           .Help("choose another name");
+    };
+    for (const DimInfo& dim : state.fn.dims) check("rank_", dim.entity->name);
+    for (const syntax::Param& param : state.fn.item->params) {
+      check("strides_", param.name.name);
+      check("broadcast_", param.name.name);
     }
   }
 }
@@ -262,10 +269,11 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
   Entity* entity = Declare(state, kind, param.name);
   entity->end = kind == EntityKind::Pipe ? param.direction : Direction::In;
   entity->param = static_cast<uint32_t>(state.fn.params.size());
-  state.fn.params.push_back({entity, param.direction});
+  state.fn.params.push_back({entity, param.direction, param.strides});
   bool is_packed = std::ranges::any_of(
       param.type->dims, [&](const Expr* dim) { return IsWronglyPacked(state, dim); });
-  if (is_packed || IsRefused(state, param) || IsWronglyOptional(state, param)) {
+  if (is_packed || IsRefused(state, param) || IsWronglyOptional(state, param) ||
+      IsWronglyStrided(state, param)) {
     state.group.is_opaque |= state.kind() == FunctionKind::Fn;
     return;
   }

@@ -178,6 +178,7 @@ struct IntGenericInfo {
 struct ParamInfo {
   const Entity* entity = nullptr;  ///< a TensorParam, ScalarParam, TileParam or Pipe, with its type
   syntax::Direction direction = syntax::Direction::In;
+  syntax::ParamStrides strides = syntax::ParamStrides::Dense;
 };
 
 /// An optional parameter, and whether calls of this instance pass a tensor for it.

@@ -46,12 +46,15 @@ std::string ConstantsText(const ir::Function& kernel) {
   return text;
 }
 
-/// Returns text like "[M, K]" or "[A.., K]".
-std::string ShapeText(const ir::Function& kernel, ir::Type type) {
-  if (type->kind != ir::TypeKind::Tensor) return "";
-  std::string text = "[";
-  for (Size dim : type->dims) text += (text.size() > 1 ? ", " : "") + ir::DimText(kernel, dim);
-  return text + "]";
+/// Returns the bits of kdl_variant.flags that say which shapes and strides the kernel's tensors have.
+int64_t ShapeFlags(const ir::Function& kernel) {
+  auto has_packs = [&](const ir::Param& param) {
+    return std::ranges::any_of(param.value->type()->dims,
+                               [&](Size dim) { return ir::IsPack(kernel, dim); });
+  };
+  bool has_shapes = ir::HasStrided(kernel) || std::ranges::any_of(kernel.params, has_packs);
+  return (ir::IsForStrides(kernel) ? KDL_VARIANT_STRIDES : 0) |
+         (has_shapes ? KDL_VARIANT_SHAPES : 0);
 }
 
 /// Returns the value of kdl_param_desc.dim_symbol for a dimension.
@@ -143,10 +146,12 @@ class ImageBuilder {
     static constexpr int64_t kDirections[] = {KDL_IN, KDL_OUT, KDL_INOUT};
     return Record(abi_.kdl_param_desc)
         .Set(F::name, Text(param.value->name().text()))
-        .Set(F::shape, Text(ShapeText(kernel, type)))
+        .Set(F::shape, Text(is_tensor ? ir::ShapeText(kernel, param) : ""))
         .Set(F::is_tensor, is_tensor ? 1 : 0)
         .Set(F::direction, kDirections[static_cast<size_t>(param.direction)])
         .Set(F::element, ElementCode(type->scalar))
+        .Set(F::flags, (ir::IsStrided(kernel, param) ? KDL_PARAM_STRIDED : 0) |
+                           (ir::IsBroadcast(kernel, param) ? KDL_PARAM_BROADCAST : 0))
         .Set(F::rank, static_cast<int64_t>(type->dims.size()))
         .Set(F::dim_symbol, symbols)
         .Set(F::dim_const, constants)
@@ -185,13 +190,15 @@ class ImageBuilder {
       record.Set(F::dynamic_counter_count, code.dynamic_counter_count)
           .Set(F::scratch_bytes, code.scratch_bytes)
           .Set(F::frame_bytes, code.frame_bytes)
-          .Set(F::flags, code.resumable.empty() ? 0 : KDL_VARIANT_SYNC)
           .Set(F::footprint_bytes, ir::Footprint(kernel));
     }
     if (row.functions.shared_bytes) record.Set(F::shared_bytes, row.functions.shared_bytes);
     if (row.functions.busy_cores) record.Set(F::busy_cores, row.functions.busy_cores);
     if (row.functions.check) record.Set(F::check, row.functions.check);
-    return record.Set(F::features, static_cast<int64_t>(row.features))
+    int64_t flags = ShapeFlags(kernel);
+    if (row.compiled && !code.resumable.empty()) flags |= KDL_VARIANT_SYNC;
+    return record.Set(F::flags, flags)
+        .Set(F::features, static_cast<int64_t>(row.features))
         .Set(F::symbol, Text(row.symbol))
         .Set(F::constants, Text(ConstantsText(kernel)))
         .Set(F::params, Table(abi_.kdl_param_desc, params,
