@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 
-from library import ACCUMULATORS, Missing, around, kind, merged, product
+from library import ACCUMULATORS, Missing, around, kind, product
 
 
 def array(value):
@@ -34,41 +34,26 @@ class Case:
             raise Missing(f"{name} = {self.get(name)}")
 
     def map(self, function, x, *numbers, name=None):
-        y = np.empty(x.shape, x.dtype)
         kernel = name or ("map", "map_with", "map_with2")[len(numbers)]
-        views = merged([x, y], 3)
-        self.library("elementwise", kernel, F=function, T=kind(x))(views[0], *numbers, views[1])
-        return y
+        return self.library("elementwise", kernel, F=function, T=kind(x))(x, *numbers)
 
     def test(self, function, x):
-        y = np.empty(x.shape, bool)
-        views = merged([x, y], 3)
-        self.library("elementwise", "test", F=function, T=kind(x))(*views)
-        return y
+        return self.library("elementwise", "test", F=function, T=kind(x))(x)
 
     def map2(self, function, x, y):
-        x, y = np.broadcast_arrays(x, y)
-        z = np.empty(x.shape, x.dtype)
-        self.library("elementwise", "map2", F=function, T=kind(x))(*merged([x, y, z], 3))
-        return z
+        return self.library("elementwise", "map2", F=function, T=kind(x))(x, y)
 
     def compare(self, function, x, y):
-        x, y = np.broadcast_arrays(x, y)
-        z = np.empty(x.shape, bool)
-        self.library("elementwise", "compare", F=function, T=kind(x))(*merged([x, y, z], 3))
-        return z
+        return self.library("elementwise", "compare", F=function, T=kind(x))(x, y)
 
     def select(self, c, x, y):
-        c, x, y = np.broadcast_arrays(c, x, y)
-        z = np.empty(x.shape, x.dtype)
-        self.library("elementwise", "select", T=kind(x))(*merged([c, x, y, z], 3))
-        return z
+        return self.library("elementwise", "select", T=kind(x))(c, x, y)
 
     def convert(self, x, dtype):
         if x.dtype == dtype:
             return x
         y = np.empty(x.shape, dtype)
-        self.library("convert", "convert", T=kind(x), U=kind(y))(*merged([x, y], 3))
+        self.library("convert", "convert", T=kind(x), U=kind(y))(x, y)
         return y
 
     def positions(self, x):
@@ -88,7 +73,7 @@ class Case:
     def copy(self, x, into=None):
         """Copies a view."""
         y = np.empty(x.shape, x.dtype) if into is None else into
-        self.library("elementwise", "copied", T=kind(x))(*merged([x, y], 6))
+        self.library("elementwise", "copied", T=kind(x))(x, y)
         return y
 
     def reduce(self, kernel, x, axes, keep=True, **functions):

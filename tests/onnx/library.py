@@ -46,40 +46,15 @@ class Library:
         return compiled(file, name, self.device, tuple(sorted(defines.items())))
 
 
-def merged(views, rank):
-    """Returns the views, all of the same shape, as views with this rank. Adjacent dimensions are merged if this is possible in each of
-    them. The elements of the last dimension are adjacent. If the views need more dimensions, the first ones are copied."""
-    shape = views[0].shape
-    dims = [(shape[i], tuple(view.strides[i] for view in views)) for i in range(len(shape)) if shape[i] != 1]
-    packed = []
-    for size, strides in dims:
-        if packed and all(outer == inner * size for outer, inner in zip(packed[-1][1], strides)):
-            packed[-1] = (packed[-1][0] * size, strides)
-        else:
-            packed.append((size, strides))
-    items = tuple(view.itemsize for view in views)
-    if not packed or packed[-1][1] != items:
-        packed.append((1, items))
-    if len(packed) > rank:
-        return merged([np.ascontiguousarray(view) for view in views[:-1]] + [views[-1]], rank)
-    packed = [(1, packed[0][1])] * (rank - len(packed)) + packed
-    return [strided(view, [size for size, _ in packed], [strides[i] for _, strides in packed]) for i, view in enumerate(views)]
-
-
-def strided(view, shape, strides):
-    plain = view.view("u1") if view.itemsize == 1 else view  # NumPy does not know the text of f8e5m2
-    return np.lib.stride_tricks.as_strided(plain, shape, strides).view(view.dtype)
-
-
 def around(x, axes):
     """Returns x as [A, R, B], where R are the axes to reduce, and the shape that is left if each of them has 1 element."""
     axes = sorted({axis % x.ndim for axis in axes}) if x.ndim else []
     kept = tuple(1 if i in axes else size for i, size in enumerate(x.shape))
     if axes == list(range(axes[0], axes[-1] + 1)) if axes else False:
         first, last = axes[0], axes[-1] + 1
-        return np.ascontiguousarray(x).reshape(product(x.shape[:first]), product(x.shape[first:last]), product(x.shape[last:])), kept
+        return x.reshape(product(x.shape[:first]), product(x.shape[first:last]), product(x.shape[last:])), kept
     others = [i for i in range(x.ndim) if i not in axes]
-    moved = np.ascontiguousarray(x.transpose(others + axes))
+    moved = x.transpose(others + axes)
     return moved.reshape(product(x.shape[i] for i in others), product(x.shape[i] for i in axes), 1), kept
 
 

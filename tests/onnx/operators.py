@@ -73,10 +73,9 @@ def rows(kernel):
     """A kernel on the rows of an axis."""
     def row(c):
         x, axis = c.x[0], c.get("axis", -1 if c.version >= 13 else 1)
-        moved = np.ascontiguousarray(np.moveaxis(x, axis, -1))
-        y = np.empty_like(moved)
-        c.library("nn", kernel, T=kind(x))(moved.reshape(-1, moved.shape[-1]), y.reshape(-1, moved.shape[-1]))
-        return np.moveaxis(y, -1, axis)
+        y = np.empty_like(x)
+        c.library("nn", kernel, T=kind(x))(np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1))
+        return y
     return row
 
 
@@ -170,22 +169,17 @@ def space_to_depth(c):
 
 def layer_norm(c):
     x, axis = c.x[0], c.get("axis", -1) % c.x[0].ndim
-    count = product(x.shape[axis:])
-    bias = np.ascontiguousarray(np.broadcast_to(c.input(2, np.zeros((), x.dtype)), x.shape[axis:])).reshape(-1)
-    y, mean, inverse = np.empty_like(x), np.empty(product(x.shape[:axis]), "f4"), np.empty(product(x.shape[:axis]), "f4")
-    c.library("nn", "layer_norm", T=kind(x))(x.reshape(-1, count), np.broadcast_to(c.x[1], x.shape[axis:]).reshape(-1), bias,
-                                             c.get("epsilon", 1e-5), y.reshape(-1, count), mean, inverse)
-    kept = x.shape[:axis] + (1,) * (x.ndim - axis)
+    rows, row = x.shape[:axis], x.shape[axis:]
+    bias = None if c.input(2) is None else c.copy(np.broadcast_to(c.x[2], row))
+    y, mean, inverse = np.empty_like(x), np.empty(rows, "f4"), np.empty(rows, "f4")
+    c.library("nn", "layer_norm", T=kind(x))(x, c.copy(np.broadcast_to(c.x[1], row)), bias, c.get("epsilon", 1e-5), y, mean, inverse)
+    kept = rows + (1,) * len(row)
     return [y, mean.reshape(kept), inverse.reshape(kept)]
 
 
 def rms_norm(c):
     x, axis = c.x[0], c.get("axis", -1) % c.x[0].ndim
-    count = product(x.shape[axis:])
-    y = np.empty_like(x)
-    scale = np.ascontiguousarray(np.broadcast_to(c.x[1], x.shape[axis:])).reshape(-1)
-    c.library("nn", "rms_norm", T=kind(x))(x.reshape(-1, count), scale, c.get("epsilon", 1e-5), y.reshape(-1, count))
-    return y
+    return c.library("nn", "rms_norm", T=kind(x))(x, c.copy(np.broadcast_to(c.x[1], x.shape[axis:])), c.get("epsilon", 1e-5))
 
 
 def clip(c):
