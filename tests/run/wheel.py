@@ -79,6 +79,17 @@ def check_tag(wheel):
     checks.expect("auditwheel agrees with the tag", ours and theirs and int(theirs[1]) <= int(ours[1]), told)
 
 
+def check_libc():
+    """For older systems, build.sh links with the libc of Debian 11, which has some functions as others or in other libraries; older_libc.c has
+    those that it lacks."""
+    has = re.compile(r"(__)?pthread_\w+|dl\w+|[fl]?stat(64)?|fstatat(64)?|__libc_start_main|_dl_find_object")
+    brought = set(re.findall(r"^HIDDEN [^=;(]*?(\w+)(?:\(| = )", (ROOT / "src/portable/older_libc.c").read_text(), re.MULTILINE))
+    for file in (BUILD / "bin/kernelc_portable", *(BUILD / "python/kernelc").glob("_core*.so")):
+        newer = set(re.findall(r"(\w+)@GLIBC_2\.3[2-9]", succeed("readelf reads it", "readelf", "--wide", "--dyn-syms", file)))
+        lacking = {name for name in newer - brought if not has.fullmatch(name)}
+        checks.expect(f"{file.name} can be linked with Debian 11's libc", newer and not lacking, f"older_libc.c lacks {', '.join(sorted(lacking))}")
+
+
 def check_use(wheel, folder):
     environment = folder / "environment"
     succeed("an empty environment", "/usr/bin/python3", "-m", "venv", "--without-pip", environment)
@@ -151,6 +162,7 @@ def main():
         print(told.strip())
         check_contents(wheels[0])
         check_tag(wheels[0])
+        check_libc()
         check_use(wheels[0], folder)
         check_refusals(folder)
         check_architectures(folder)
