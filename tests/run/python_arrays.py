@@ -113,6 +113,14 @@ for x in (whole[:2], whole[::2], OnlyDlpack(whole[::2]), memoryview(whole)[:2]):
 assert y.min() == y.max() == 2
 assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10000, "kilobytes"
 ''',
+    "tensors of PyTorch that have the other sign than their memory": '''
+class Negated(OnlyDlpack):
+    def is_neg(self): return True
+y = np.zeros(3, "f4")
+fails("'x' has the other sign than its memory; pass x.resolve_neg()", ValueError, lambda: module.axpy(1, Negated(np.ones(3, "f4")), y))
+module.axpy(1, OnlyDlpack(np.ones(3, "f4")), y)
+assert (y == 1).all()
+''',
     "strides of several elements must be positive multiples of an element": '''
 records = np.ones(3, [("a", "f4"), ("b", "u1")])["a"]
 module.axpy(1, records[:1], np.zeros(1, "f4"))

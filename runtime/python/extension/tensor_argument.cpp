@@ -105,6 +105,15 @@ bool DeviceOf(PyObject* array, dlpack::Device* device) {
   return PyErr_Occurred() == nullptr;
 }
 
+/// Raises an exception for a tensor of PyTorch whose elements have the other sign than those in memory, which its `__dlpack__` does not
+/// tell. Returns whether it is one.
+bool RefuseNegated(PyObject* array, const char* name) {
+  if (!IsNegated(array)) return false;
+  PyErr_Format(PyExc_ValueError, "'%s' has the other sign than its memory; pass %s.resolve_neg()",
+               name, name);
+  return true;
+}
+
 /// Raises ArgumentError for an array in the memory of a GPU that kernels at the place cannot use.
 bool RefuseGpu(const char* name, int ordinal, const ArrayPlace& place) {
   std::string message =
@@ -237,11 +246,7 @@ bool TensorArgument::SetPlace(const dlpack::Device& device, const char* name,
 
 bool TensorArgument::OpenExchange(PyObject* array, const ExchangeApi& api, const char* name,
                                   const ArrayPlace* place) {
-  if (IsNegated(array)) {
-    PyErr_Format(PyExc_ValueError, "'%s' has the other sign than its memory; pass %s.resolve_neg()",
-                 name, name);
-    return false;
-  }
+  if (RefuseNegated(array, name)) return false;
   dlpack::Tensor tensor = {};
   if (api.tensor_from_object(array, &tensor) != 0) {
     PyErr_Clear();  // the message of `__dlpack__` is for users
@@ -266,6 +271,7 @@ bool TensorArgument::TakeView(const dlpack::Tensor& tensor, const char* name) {
 }
 
 bool TensorArgument::OpenDlpack(PyObject* array, const char* name, const ArrayPlace* place) {
+  if (RefuseNegated(array, name)) return false;
   dlpack::Device device = {};
   if (!DeviceOf(array, &device) || !SetPlace(device, name, place)) return false;
   constexpr long long kNoOrder = -1;
