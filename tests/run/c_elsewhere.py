@@ -11,9 +11,8 @@ tests optimized code on this machine.
     tests/run/c_elsewhere.py --keep FOLDER …       # keeps C source and objects there, and uses what is there: continues what was stopped
     tests/run/c_elsewhere.py --system wasm …       # tests only this system, besides gcc
 
-With ziglang 0.17.1, wasmtime 50.0.1 and wine 8.0, all 128 kernels of samples and families had the same results everywhere: 4,718 passed.
-The 143 kernels of the library for f32 had the same results on Windows and in WebAssembly with vectors; without vectors, those of
-stdlib/gradients.kdl had them, too.
+With ziglang 0.17.1, wasmtime 50.0.1 and wine 8.0, all 275 kernels of samples, families and the library for f32 had the same results
+everywhere: --all ended with 19914 passed, 0 failed, after 254 s of processor time.
 """
 
 import argparse

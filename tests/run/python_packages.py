@@ -55,6 +55,9 @@ except Exception as error:
     assert "index 5 is outside dimension 0 of size 3" in str(error), error
 else:
     raise AssertionError("no trap")
+import copy, pickle
+for kernel in (ops.scale, getattr(ops, "lambda")):
+    assert pickle.loads(pickle.dumps(kernel)) is kernel and copy.deepcopy(kernel) is kernel
 assert "kernelc" not in sys.modules
 print(ops.scale)
 '''

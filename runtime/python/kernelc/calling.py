@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import keyword
 import math
@@ -82,6 +83,10 @@ class Kernel(CoreKernel):
     def __name__(self) -> str:
         """Its name, as functions have one."""
         return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickled kernel of a package names the package, which is imported where the kernel is loaded."""
+        return _kernel_of, (__name__.removesuffix("._kernelc.calling"), self.name)
 
     def __copy__(self) -> Kernel:
         return self
@@ -189,6 +194,10 @@ class OnQueue:
     def submit(self, *args: Any, **keywords: Any) -> Any:
         """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used."""
         return self.kernel.enqueue(self.number, args, keywords)
+
+
+def _kernel_of(package: str, name: str) -> Any:
+    return getattr(importlib.import_module(package), name)
 
 
 def _conversion(name: str, element: str, *others: str) -> str:
