@@ -24,7 +24,9 @@ struct AllocRequest {
   Name device;
   Scalar scalar = Scalar::F32;
   std::vector<int64_t> sizes;
-  bool is_distributed = false;  ///< whether each rank of the device gets a memory of its own
+  /// For each dimension, the axis of the grid of ranks along which it is distributed, or -1. Empty if the tensor is not
+  /// distributed; otherwise each rank of the device gets a memory of its own.
+  std::vector<int64_t> rank_axes;
 };
 
 struct TransferRequest {
@@ -107,14 +109,24 @@ struct RankCounts {
 struct IndexPart {
   int64_t first = 0;
   int64_t end = 0;
+
+  bool empty() const { return first >= end; }
+  bool operator==(const IndexPart&) const = default;
 };
 
-/// Requests elements of a distributed tensor for a rank: those with these indices in one dimension.
+/// Requests a rank's part of a dimension of this size that is distributed along an axis of the grid of ranks.
+struct OwnedRequest {
+  Name device;
+  int64_t size = 0;
+  int64_t rank = 0;
+  size_t axis = 0;
+};
+
+/// Requests elements of a distributed tensor for a rank: those with these indices in each dimension.
 struct FetchRequest {
   TensorId tensor;
-  size_t dimension = 0;
   int64_t rank = 0;
-  IndexPart needed;
+  std::vector<IndexPart> needed;
   Name device;
   Name cause;
   std::vector<EventId> after;
@@ -122,7 +134,6 @@ struct FetchRequest {
 
 struct RewrittenRequest {
   TensorId tensor;
-  size_t dimension = 0;
   Name device;
   std::vector<EventId> after;
 };
@@ -167,11 +178,12 @@ class ProgramHost {
   /// The next requests concern the ranks of a device. A host that does not distribute anything has one rank, which owns
   /// everything.
   virtual RankCounts Ranks(Name) const { return {}; }
-  /// Returns the indices that a rank owns in a distributed dimension of this size.
-  virtual IndexPart Owned(Name, int64_t size, int64_t) const { return {0, size}; }
+  /// Returns the indices that a rank owns.
+  virtual IndexPart Owned(const OwnedRequest& request) const { return {0, request.size}; }
   /// Returns the memory of one of this process's ranks. It belongs to the tensor and must not be freed.
   virtual TensorId RankMemory(TensorId tensor, int64_t) { return tensor; }
-  /// Starts to send the elements that the rank neither owns nor has received since they were written.
+  /// Requests the elements that the rank neither owns nor has received since they were written. FinishFetches sends all
+  /// elements that have been requested since its last call.
   virtual Status Fetch(const FetchRequest&) { return {}; }
   virtual Status FinishFetches(Name) { return {}; }
   /// States that the ranks have written what they own.

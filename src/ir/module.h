@@ -98,6 +98,8 @@ struct Device {
   /// Whether several processes may share the work on the device. Each of them has a rank, and runs on a device with this
   /// spec.
   bool has_ranks = false;
+  /// The number of ranks along each axis of their grid. Empty if there is one axis with all ranks.
+  std::vector<int64_t> rank_shape = {};
   /// The number of ranks that this process has, if the command line states it; otherwise 0.
   int64_t rank_count = 0;
 };

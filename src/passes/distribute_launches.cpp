@@ -13,6 +13,7 @@
 #include "passes/diagnostics.h"
 #include "passes/fusion/producer.h"
 #include "passes/passes.h"
+#include "passes/ranks/launch_axes.h"
 #include "passes/ranks/needed_code.h"
 #include "passes/ranks/part_kernel.h"
 #include "passes/ranks/rank_ops.h"
@@ -22,13 +23,14 @@
 
 // distribute-launches: makes the ranks of a device share the launches that write distributed tensors. Each rank runs
 // the blocks that write what it owns. Before that, it gets the elements that these blocks read and others own:
-//   %y = alloc y on @grid {dimension = 0}      launch @relax on @grid (%x, %y)
+//   %y = alloc y on @grid {rank_axes = [0, -1]}      launch @relax on @grid (%x, %y)
 //   -> loop %r in 0 .. %count {                 // all processes execute this
-//        %first, %end = owned %M rank %r on @grid
-//        if %first < %end { fetch %x [max(0, %first - 1) .. min(%M, %end + 1)] rank %r {cause = "relax reads it"} } }
+//        %first, %end = owned %M rank %r on @grid axis 0
+//        if %first < %end {
+//          fetch %x from(max(0, %first - 1), 0) to(min(%M, %end + 1), %N) rank %r {cause = "relax reads it"} } }
 //      finish_fetches on @grid
 //      loop %r in %local_first .. %local_end {   // the ranks of this process
-//        %first, %end = owned %M rank %r on @grid
+//        %first, %end = owned %M rank %r on @grid axis 0
 //        if %first < %end {
 //          %xr = rank_memory %x rank %r ; %yr = rank_memory %y rank %r
 //          launch @relax_part on @grid (%xr, %yr, %first, %end) } }
@@ -39,14 +41,6 @@
 namespace kdl::passes {
 
 namespace {
-
-/// A distributed tensor among the arguments of a launch.
-struct RankArgument {
-  size_t param = 0;
-  Value* tensor = nullptr;
-  size_t dimension = 0;
-  bool is_written = false;
-};
 
 /// What a rank needs of one argument of a launch.
 struct RankNeed {
@@ -63,12 +57,25 @@ bool IsOffset(const proofs::LaunchBound& bound, const Value* param, int64_t leas
 }
 
 /// Returns whether all indices in `needed` are in first .. end - 1.
-bool IsWithin(const proofs::NeededPart& needed, const proofs::KernelPart& part) {
+bool IsWithin(const proofs::NeededIndices& needed, const proofs::KernelPart& part) {
   return std::ranges::any_of(
              needed.least,
              [&](const auto& one) { return IsOffset(one, part.first, 0, INT64_MAX); }) &&
          std::ranges::any_of(
              needed.most, [&](const auto& one) { return IsOffset(one, part.end, INT64_MIN, -1); });
+}
+
+/// Returns whether a rank that runs the blocks in `parts` owns all elements in `needed`.
+bool IsOwned(const proofs::NeededPart& needed, const RankArgument& argument,
+             const std::vector<LaunchAxis>& axes, const std::vector<proofs::KernelPart>& parts) {
+  for (size_t d = 0; d < needed.dims.size(); ++d) {
+    if ((*argument.axes)[d] < 0) continue;
+    auto axis = std::ranges::find(axes, (*argument.axes)[d], &LaunchAxis::axis);
+    bool is_same = axis != axes.end() && axis->size == argument.tensor->type()->dims[d];
+    auto at = static_cast<size_t>(axis - axes.begin());
+    if (!is_same || !IsWithin(needed.dims[d], parts[at])) return false;
+  }
+  return true;
 }
 
 class Distributor {
@@ -91,15 +98,8 @@ class Distributor {
   // -- Launches ---------------------------------------------------------------------------------------
 
   void DistributeLaunch(Op* launch) {
-    ir::LaunchOp view(launch);
     const ir::Function* kernel = module_.FindFunction(launch->attr<AttrKey::Callee>());
-    std::vector<RankArgument> arguments;
-    for (size_t p = 0; p < view.arguments().size(); ++p) {
-      Value* argument = view.arguments()[p];
-      std::optional<size_t> dimension = tensors_.DimensionOf(argument);
-      bool is_written = kernel->params[p].direction != ir::Direction::In;
-      if (dimension) arguments.push_back({p, argument, *dimension, is_written});
-    }
+    std::vector<RankArgument> arguments = FindRankArguments(launch, *kernel, tensors_);
     if (arguments.empty()) return;
     // The events of KIR text are replaced when launches are ordered.
     for (const ir::Use& use : std::vector<ir::Use>(launch->result()->uses()))
@@ -114,30 +114,32 @@ class Distributor {
   /// Each rank runs the blocks that write what it owns.
   void LaunchParts(Op* launch, const ir::Function& kernel,
                    const std::vector<RankArgument>& arguments) {
-    const RankArgument& written =
-        *std::ranges::find_if(arguments, [](const auto& one) { return one.is_written; });
-    std::optional<size_t> binder = BinderOf(launch, kernel, arguments, written);
-    if (!binder) return;
-    PartKernel part = PartOf(kernel, *binder);
-    proofs::KernelPart limits{part.first, part.end};
-    std::optional<std::vector<RankNeed>> needs = NeedsOf(launch, *part.kernel, arguments, limits);
+    std::optional<std::vector<LaunchAxis>> axes =
+        FindLaunchAxes(context_, launch, kernel, arguments);
+    if (!axes) return;
+    const PartKernel& part = PartOf(kernel, *axes);
+    std::optional<std::vector<RankNeed>> needs =
+        NeedsOf(launch, *part.kernel, arguments, part.parts);
     if (!needs) return;
-    Size rows = written.tensor->type()->dims[written.dimension];
-    for (RankNeed& need : *needs) {
-      if (need.argument.tensor->type()->dims[need.argument.dimension] == rows)
-        std::erase_if(need.parts, [&](const auto& one) { return IsWithin(one, limits); });
-    }
+    for (RankNeed& need : *needs)
+      std::erase_if(need.parts, [&](const proofs::NeededPart& one) {
+        return IsOwned(one, need.argument, *axes, part.parts);
+      });
     std::erase_if(*needs, [](const RankNeed& need) { return need.parts.empty(); });
     ir::Builder b(module_, launch);
     RankValues ranks = ops_.Ranks(b);
-    FetchNeeds(b, launch, *part.kernel, ranks, *needs,
-               [&](Value* rank) { return ops_.Owned(b, rows, rank); });
+    auto parts_of = [&](Value* rank) {
+      std::vector<PartValues> parts;
+      for (const LaunchAxis& axis : *axes)
+        parts.push_back(ops_.Owned(b, axis.size, rank, axis.axis));
+      return parts;
+    };
+    FetchNeeds(b, launch, *part.kernel, ranks, *needs, parts_of);
     MakeLoop(b, {ranks.first, ranks.end}, [&](Value* rank) {
-      PartValues owned = ops_.Owned(b, rows, rank);
-      MakeIf(b, b.Lt(owned.first, owned.end), [&] {
+      std::vector<PartValues> parts = parts_of(rank);
+      MakeIf(b, RankOps::HasAny(b, parts), [&] {
         std::vector<Value*> operands = InMemoryOf(b, launch, arguments, rank);
-        operands.push_back(owned.first);
-        operands.push_back(owned.end);
+        for (const PartValues& one : parts) operands.insert(operands.end(), {one.first, one.end});
         CreateLaunch(b, launch, part.kernel->name, operands);
       });
     });
@@ -150,75 +152,34 @@ class Distributor {
   /// All blocks run in every process.
   void LaunchEverywhere(Op* launch, const ir::Function& kernel,
                         const std::vector<RankArgument>& arguments) {
-    std::optional<std::vector<RankNeed>> needs = NeedsOf(launch, kernel, arguments, std::nullopt);
+    std::optional<std::vector<RankNeed>> needs = NeedsOf(launch, kernel, arguments, {});
     if (!needs) return;
     ir::Builder b(module_, launch);
     RankValues ranks = ops_.Ranks(b);
-    FetchNeeds(b, launch, kernel, ranks, *needs, [&](Value*) { return PartValues(); });
+    FetchNeeds(b, launch, kernel, ranks, *needs, [](Value*) { return std::vector<PartValues>(); });
     std::vector<Value*> operands = InMemoryOf(b, launch, arguments, ranks.first);
     CreateLaunch(b, launch, kernel.name, operands);
     ir::Erase(launch);
   }
 
-  /// Returns the binder that is the index of the distributed dimensions of all tensors that the kernel writes. Reports an
-  /// error if there is none.
-  std::optional<size_t> BinderOf(const Op* launch, const ir::Function& kernel,
-                                 const std::vector<RankArgument>& arguments,
-                                 const RankArgument& written) {
-    Obstacle obstacle;
-    std::optional<Producer> producer = ProducerOf(kernel, obstacle);
-    std::string_view name = written.tensor->name().text();
-    if (!producer) {
-      context_.diagnostics
-          .Report(diag::RankKernel, context_.SpanOf(obstacle.loc), kernel.base_name(), name,
-                  obstacle.reason)
-          .Note(context_.SpanOf(launch->loc()), "it is launched here")
-          .Help(fmt::format("declare '{}' without `by`, so that every rank computes all of it",
-                            name));
-      return std::nullopt;
-    }
-    std::optional<size_t> binder;
-    for (const ProducedTensor& produced : producer->tensors) {
-      auto argument = std::ranges::find(arguments, produced.param, &RankArgument::param);
-      const Value* tensor = ir::LaunchOp(const_cast<Op*>(launch)).arguments()[produced.param];
-      if (argument == arguments.end())
-        return Refuse(
-            launch, kernel, name,
-            fmt::format("it also writes '{}', which is not distributed", tensor->name().text()));
-      size_t own = produced.binders[argument->dimension];
-      Size rows = tensor->type()->dims[argument->dimension];
-      bool is_same =
-          (!binder || *binder == own) && rows == written.tensor->type()->dims[written.dimension];
-      if (!is_same)
-        return Refuse(launch, kernel, name,
-                      fmt::format("it also writes '{}', which is distributed in another way",
-                                  tensor->name().text()));
-      binder = own;
-    }
-    return binder;
-  }
-
-  std::optional<size_t> Refuse(const Op* launch, const ir::Function& kernel, std::string_view name,
-                               std::string reason) {
-    context_.diagnostics.Report(diag::RankKernel, context_.SpanOf(launch->loc()),
-                                kernel.base_name(), name, std::move(reason));
-    return std::nullopt;
-  }
-
-  const PartKernel& PartOf(const ir::Function& kernel, size_t binder) {
-    auto [known, is_new] = parts_.try_emplace({kernel.name, binder});
-    if (is_new) known->second = MakePartKernel(module_, kernel, binder);
+  const PartKernel& PartOf(const ir::Function& kernel, const std::vector<LaunchAxis>& axes) {
+    std::vector<size_t> binders;
+    for (const LaunchAxis& axis : axes) binders.push_back(axis.binder);
+    auto [known, is_new] = parts_.try_emplace({kernel.name, binders});
+    if (is_new) known->second = MakePartKernel(module_, kernel, binders);
     return known->second;
   }
 
   std::optional<std::vector<RankNeed>> NeedsOf(const Op* launch, const ir::Function& kernel,
                                                const std::vector<RankArgument>& arguments,
-                                               const std::optional<proofs::KernelPart>& part) {
+                                               const std::vector<proofs::KernelPart>& parts) {
     std::vector<RankNeed> needs;
     for (const RankArgument& argument : arguments) {
       if (argument.is_written) continue;
+      std::vector<bool> is_distributed;
+      for (int64_t axis : *argument.axes) is_distributed.push_back(axis >= 0);
       proofs::NeededParts needed = proofs::FindNeededParts(
-          kernel, module_.types(), kernel.params[argument.param].value, argument.dimension, part);
+          kernel, module_.types(), kernel.params[argument.param].value, is_distributed, parts);
       if (needed.unknown) {
         context_.diagnostics
             .Report(diag::RankRead, context_.SpanOf(needed.unknown->loc()),
@@ -234,32 +195,32 @@ class Distributor {
 
   // -- Creating ops -----------------------------------------------------------------------------------
 
-  /// Sends each rank what it needs. `part_of` creates the part of the kernel's blocks that a rank runs; if it returns
-  /// null, the rank runs all of them.
-  template <class PartOfRank>
+  /// Sends each rank what it needs. `parts_of` creates the part of each limited binder that a rank runs. Without limited
+  /// binders, it runs all blocks.
+  template <class PartsOfRank>
   void FetchNeeds(ir::Builder& b, const Op* launch, const ir::Function& kernel,
-                  const RankValues& ranks, const std::vector<RankNeed>& needs, PartOfRank part_of) {
+                  const RankValues& ranks, const std::vector<RankNeed>& needs,
+                  PartsOfRank parts_of) {
     if (needs.empty()) return;
     std::string cause = fmt::format("{} reads it", NameInSource(launch));
     MakeLoop(b, {b.I64(0), ranks.count}, [&](Value* rank) {
-      PartValues part = part_of(rank);
+      std::vector<PartValues> parts = parts_of(rank);
       auto fetch = [&] {
-        LaunchNumbers numbers = NumbersOf(b, launch, kernel, part);
+        LaunchNumbers numbers = NumbersOf(b, launch, kernel, parts);
         for (const RankNeed& need : needs) FetchParts(b, need, rank, numbers, cause);
       };
-      part.first ? MakeIf(b, b.Lt(part.first, part.end), fetch) : fetch();
+      parts.empty() ? fetch() : MakeIf(b, RankOps::HasAny(b, parts), fetch);
     });
     ops_.FinishFetches(b);
   }
 
   void FetchParts(ir::Builder& b, const RankNeed& need, Value* rank, const LaunchNumbers& numbers,
                   const std::string& cause) const {
-    const RankArgument& argument = need.argument;
+    Value* tensor = need.argument.tensor;
+    BoxValues whole = RankOps::WholeBox(b, tensor);
     for (const proofs::NeededPart& part : need.parts) {
-      Value* size = RankOps::SizeValue(b, argument.tensor->type()->dims[argument.dimension]);
-      NeededRange range = MakeNeededRange(b, part, size, numbers);
-      MakeIf(b, range.condition,
-             [&] { ops_.Fetch(b, argument.tensor, rank, {range.first, range.end}, cause); });
+      NeededBox needed = MakeNeededBox(b, part, whole, numbers);
+      MakeIf(b, needed.condition, [&] { ops_.Fetch(b, tensor, rank, needed.box, cause); });
     }
   }
 
@@ -269,7 +230,7 @@ class Distributor {
 
   /// Returns the values that the launch gives the kernel's sizes and parameters.
   static LaunchNumbers NumbersOf(ir::Builder& b, const Op* launch, const ir::Function& kernel,
-                                 const PartValues& part) {
+                                 const std::vector<PartValues>& parts) {
     LaunchNumbers numbers;
     std::span<Value* const> arguments = ir::LaunchOp(const_cast<Op*>(launch)).arguments();
     for (size_t p = 0; p < arguments.size(); ++p) {
@@ -283,9 +244,11 @@ class Distributor {
           numbers.sizes[dim->symbol] = RankOps::SizeValue(b, arguments[p]->type()->dims[d]);
       }
     }
-    if (!part.first) return numbers;
-    numbers.params[kernel.params[arguments.size()].value] = part.first;
-    numbers.params[kernel.params[arguments.size() + 1].value] = part.end;
+    size_t param = arguments.size();
+    for (const PartValues& part : parts) {
+      numbers.params[kernel.params[param++].value] = part.first;
+      numbers.params[kernel.params[param++].value] = part.end;
+    }
     return numbers;
   }
 
@@ -321,33 +284,23 @@ class Distributor {
   void DistributeCopy(Op* copy) {
     Value* from = copy->operand(0);
     Value* to = copy->operand(1);
-    std::optional<size_t> source = tensors_.DimensionOf(from);
-    std::optional<size_t> target = tensors_.DimensionOf(to);
-    if (!source && !target) return;
-    if (source && target && *source != *target) {
-      context_.diagnostics.Report(
-          diag::RankUse, context_.SpanOf(copy->loc()), from->name().text(),
-          fmt::format("copying it to '{}', which is distributed along another dimension,",
-                      to->name().text()));
-      return;
-    }
+    bool has_source = tensors_.AxesOf(from);
+    bool has_target = tensors_.AxesOf(to);
+    if (!has_source && !has_target) return;
     ir::Builder b(module_, copy);
     RankValues ranks = ops_.Ranks(b);
-    Size rows = to->type()->dims[target ? *target : *source];
-    if (source) {
+    if (has_source) {
       MakeLoop(b, {b.I64(0), ranks.count}, [&](Value* rank) {
-        PartValues part =
-            target ? ops_.Owned(b, rows, rank) : PartValues{b.I64(0), RankOps::SizeValue(b, rows)};
-        MakeIf(b, b.Lt(part.first, part.end),
-               [&] { ops_.Fetch(b, from, rank, part, "copy reads it"); });
+        BoxValues box = has_target ? ops_.OwnedBox(b, to, rank) : RankOps::WholeBox(b, from);
+        MakeIf(b, RankOps::HasAny(b, box),
+               [&] { ops_.Fetch(b, from, rank, box, "copy reads it"); });
       });
       ops_.FinishFetches(b);
     }
-    if (target) {
-      ForOwned(b, ranks, rows, [&](Value* rank, const PartValues& part) {
-        Value* source_memory = source ? ops_.Memory(b, from, rank) : from;
-        Value* owned_source = ops_.Slice(b, source_memory, *target, part);
-        CreateCopy(b, copy, owned_source, ops_.Slice(b, ops_.Memory(b, to, rank), *target, part));
+    if (has_target) {
+      ForOwned(b, ranks, to, [&](Value* rank, const BoxValues& box) {
+        Value* source = ops_.Slice(b, has_source ? ops_.Memory(b, from, rank) : from, box, to);
+        CreateCopy(b, copy, source, ops_.Slice(b, ops_.Memory(b, to, rank), box, to));
       });
       ops_.Rewritten(b, to);
     } else {
@@ -358,12 +311,10 @@ class Distributor {
 
   void DistributeFill(Op* fill) {
     Value* tensor = fill->operand(0);
-    std::optional<size_t> dimension = tensors_.DimensionOf(tensor);
-    if (!dimension) return;
+    if (!tensors_.AxesOf(tensor)) return;
     ir::Builder b(module_, fill);
-    Size rows = tensor->type()->dims[*dimension];
-    ForOwned(b, ops_.Ranks(b), rows, [&](Value* rank, const PartValues& part) {
-      Value* slice = ops_.Slice(b, ops_.Memory(b, tensor, rank), *dimension, part);
+    ForOwned(b, ops_.Ranks(b), tensor, [&](Value* rank, const BoxValues& box) {
+      Value* slice = ops_.Slice(b, ops_.Memory(b, tensor, rank), box, tensor);
       b.Create(OpKind::Fill, {{slice}, {fill->operand(1)}, {}}, {b.types().Event()},
                {ir::MakeAttr<AttrKey::Device>(tensors_.device), ir::MakeAttr<AttrKey::Queue>(0)});
     });
@@ -371,12 +322,12 @@ class Distributor {
     ir::Erase(fill);
   }
 
-  /// Creates a loop over the ranks of this process that own anything.
+  /// Creates a loop over the ranks of this process that own any elements of the tensor.
   template <class Body>
-  void ForOwned(ir::Builder& b, const RankValues& ranks, Size rows, Body body) {
+  void ForOwned(ir::Builder& b, const RankValues& ranks, const Value* tensor, Body body) {
     MakeLoop(b, {ranks.first, ranks.end}, [&](Value* rank) {
-      PartValues part = ops_.Owned(b, rows, rank);
-      MakeIf(b, b.Lt(part.first, part.end), [&] { body(rank, part); });
+      BoxValues box = ops_.OwnedBox(b, tensor, rank);
+      MakeIf(b, RankOps::HasAny(b, box), [&] { body(rank, box); });
     });
   }
 
@@ -391,7 +342,8 @@ class Distributor {
   ir::Function& program_;
   RankTensors tensors_;
   RankOps ops_;
-  std::map<std::pair<Name, size_t>, PartKernel> parts_;  ///< by kernel and binder
+  /// By kernel and limited binders.
+  std::map<std::pair<Name, std::vector<size_t>>, PartKernel> parts_;
 };
 
 }  // namespace

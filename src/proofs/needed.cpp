@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
@@ -9,40 +13,41 @@
 #include "proofs/proofs.h"
 #include "proofs/wraps.h"
 
-// For each access that reads the tensor, computes the set of indices for all executions of the access, eliminates
-// everything but sizes and parameters, and reads the bounds of the index from the constraints of the set's pieces.
+// For each access that reads the tensor, computes the set of elements for all executions of the access, eliminates
+// everything but sizes and parameters, and reads the bounds of the indices from the constraints of the set's pieces.
 
 namespace kdl::proofs {
 
 namespace {
 
-constexpr const char* kIndex = "#index";  ///< the variable for the index
-constexpr size_t kMostParts = 16;
+constexpr size_t kMostParts = 32;
 
 class NeededFinder {
  public:
   NeededFinder(const ir::Function& kernel, ir::TypeTable& types, const ir::Value* tensor,
-               size_t dim, const std::optional<KernelPart>& part)
+               const std::vector<bool>& is_wanted, const std::vector<KernelPart>& parts)
       : kernel_(kernel),
         tensor_(tensor),
-        dim_(dim),
+        is_wanted_(is_wanted),
         wraps_(kernel),
         instances_(sets_, kernel, types) {
+    for (size_t d = 0; d < is_wanted.size(); ++d) indices_.push_back(fmt::format("#index{}", d));
     KeepSizes();
     KeepParams();
     facts_ = instances_.Launch();
     PointSet asserted = instances_.Around(kernel.body->terminator());
     if (asserted.known()) facts_ &= asserted;
-    if (part) {
-      Affine first = instances_.AffineOfValue(part->first);
+    for (const KernelPart& part : parts) {
+      Affine first = instances_.AffineOfValue(part.first);
       facts_ &=
-          AtMost(instances_.Constant(0), first) & Less(first, instances_.AffineOfValue(part->end));
+          AtMost(instances_.Constant(0), first) & Less(first, instances_.AffineOfValue(part.end));
     }
   }
 
   NeededParts Find() {
     NeededParts needed;
-    PointSet all = instances_.None();
+    PointSet apart = instances_.None();
+    PointSet joined = instances_.None();
     const ir::Op* last = nullptr;
     for (ir::Op* user : ir::UsersOfMemory(tensor_)) {
       std::optional<AccessView> view = FindAccess(user);
@@ -54,11 +59,16 @@ class NeededFinder {
         return needed;
       }
       sets_.Allow(kStepsOfQuestion);
-      all = (all | read).Joined();
+      apart |= read;
+      joined = (joined | read).Joined();
     }
-    sets_.Allow(kStepsOfQuestion);
-    auto pieces = all.SimplifiedWithin(facts_).BoundsOf(kIndex);
-    if (!pieces || pieces->size() > kMostParts) {
+    Pieces pieces = PiecesOf(joined);
+    // Where pieces of two accesses are joined to one that is not a box, its bounds contain elements of neither.
+    if (pieces && CountNoBoxes(*pieces) > 0) {
+      Pieces own = PiecesOf(apart);
+      if (own && CountNoBoxes(*own) < CountNoBoxes(*pieces)) pieces = std::move(own);
+    }
+    if (!pieces) {
       needed.unknown = last;
       return needed;
     }
@@ -67,6 +77,19 @@ class NeededFinder {
   }
 
  private:
+  using Pieces = std::optional<std::vector<PieceBounds>>;
+
+  /// Returns nothing if there are too many pieces.
+  Pieces PiecesOf(const PointSet& read) {
+    sets_.Allow(kStepsOfQuestion);
+    Pieces pieces = read.SimplifiedWithin(facts_).BoundsOf(indices_);
+    return pieces && pieces->size() <= kMostParts ? std::move(pieces) : std::nullopt;
+  }
+
+  static int64_t CountNoBoxes(const std::vector<PieceBounds>& pieces) {
+    return std::ranges::count(pieces, false, &PieceBounds::is_box);
+  }
+
   /// Keeps the sizes that an argument of the launch determines directly.
   void KeepSizes() {
     for (const ir::Param& param : kernel_.params) {
@@ -86,31 +109,43 @@ class NeededFinder {
     }
   }
 
-  /// Returns the indices that an access reads; the result is unknown if its index is not a sum of ranges, sizes and
+  /// Returns the elements that an access reads; the result is unknown if a wanted index is not a sum of ranges, sizes and
   /// parameters.
   PointSet ReadBy(const AccessView& view) {
     if (view.tensor != tensor_) return {};
-    if (MayWrap(view)) return {};
     sets_.Allow(kStepsOfQuestion);
-    Poly index = instances_.terms().PolyOfIndex(view, dim_);
+    PointSet read = instances_.RunsOf(view) & facts_;
+    for (size_t d = 0; d < indices_.size(); ++d) {
+      PointSet along = ReadAlong(view, d);
+      if (along.known()) read &= along;
+      if (!along.known() && is_wanted_[d]) return {};
+    }
+    read = instances_.WithFacts(read);
+    return read.WithSome(read.Variables([&](const std::string& name) { return !IsKept(name); }));
+  }
+
+  /// Returns the set in which the variable of a dimension is the index of the access, and in bounds.
+  PointSet ReadAlong(const AccessView& view, size_t d) {
+    if (MayWrap(view, d)) return {};
+    Poly index = instances_.terms().PolyOfIndex(view, d);
     Affine at = instances_.AffineOf(index);
     if (!at.known()) return {};
-    PointSet is_index = Equal(instances_.Variable(kIndex), at);
+    PointSet is_index = Equal(instances_.Variable(indices_[d]), at);
     if (HasUnknown(is_index)) return {};
-    PointSet inside =
-        instances_.Compare(ir::CompareKind::Ge, index, 0) &
-        instances_.Compare(ir::CompareKind::Lt, index, instances_.terms().PolyOfDim(view, dim_));
-    PointSet read = instances_.RunsOf(view) & facts_ & is_index & inside;
-    read = instances_.WithFacts(read);
-    return read.WithSome(read.Variables(
-        [&](const std::string& name) { return name != kIndex && !kept_.contains(name); }));
+    return is_index & instances_.Compare(ir::CompareKind::Ge, index, 0) &
+           instances_.Compare(ir::CompareKind::Lt, index, instances_.terms().PolyOfDim(view, d));
   }
 
   /// Returns whether the index may overflow 64 bits and wrap to one that is in bounds. A sum with one unknown summand
   /// that is not multiplied cannot.
-  bool MayWrap(const AccessView& view) {
-    Wraps::Summands sum = wraps_.SummandsOf(view.access().dims[dim_], view.index);
+  bool MayWrap(const AccessView& view, size_t d) {
+    Wraps::Summands sum = wraps_.SummandsOf(view.access().dims[d], view.index);
     return sum.unknown > 1 || !sum.known.both();
+  }
+
+  /// Returns whether the answer may mention the variable.
+  bool IsKept(const std::string& name) const {
+    return kept_.contains(name) || std::ranges::find(indices_, name) != indices_.end();
   }
 
   /// Returns whether the index depends on a value of which only bounds are known, or on a number of the launch for
@@ -118,7 +153,7 @@ class NeededFinder {
   bool HasUnknown(const PointSet& is_index) const {
     return !is_index
                 .Variables([&](const std::string& name) {
-                  if (name == kIndex || kept_.contains(name)) return false;
+                  if (IsKept(name)) return false;
                   return !instances_.IsDeclared(name) || instances_.IsOpaque(name) ||
                          instances_.ScopeOf(name).is_launch();
                 })
@@ -138,17 +173,24 @@ class NeededFinder {
     return named;
   }
 
+  std::vector<LaunchBound> BoundsOf(const std::vector<VariableBounds::Bound>& bounds) const {
+    std::vector<LaunchBound> named;
+    for (const auto& bound : bounds) named.push_back({SumOf(bound.sum), bound.divisor});
+    return named;
+  }
+
   NeededPart PartOf(const PieceBounds& piece) const {
     NeededPart part;
-    for (const auto& bound : piece.least) part.least.push_back({SumOf(bound.sum), bound.divisor});
-    for (const auto& bound : piece.most) part.most.push_back({SumOf(bound.sum), bound.divisor});
+    for (const VariableBounds& dim : piece.variables)
+      part.dims.push_back({BoundsOf(dim.least), BoundsOf(dim.most)});
     for (const LinearSum& sum : piece.conditions) part.conditions.push_back(SumOf(sum));
     return part;
   }
 
   const ir::Function& kernel_;
   const ir::Value* tensor_;
-  size_t dim_;
+  const std::vector<bool>& is_wanted_;
+  std::vector<std::string> indices_;  ///< the variables for the indices of the dimensions
   Wraps wraps_;
   SetContext sets_;
   Instances instances_;
@@ -160,9 +202,9 @@ class NeededFinder {
 }  // namespace
 
 NeededParts FindNeededParts(const ir::Function& kernel, ir::TypeTable& types,
-                            const ir::Value* tensor, size_t dim,
-                            const std::optional<KernelPart>& part) {
-  return NeededFinder(kernel, types, tensor, dim, part).Find();
+                            const ir::Value* tensor, const std::vector<bool>& is_wanted,
+                            const std::vector<KernelPart>& parts) {
+  return NeededFinder(kernel, types, tensor, is_wanted, parts).Find();
 }
 
 }  // namespace kdl::proofs

@@ -26,7 +26,7 @@ namespace kdl::proofs {
 //   read, and when the kernel has ended?
 //   may cores differ in what they do?         Varying     the values and ops in which they may
 //   may a sum overflow 64 bits?               Wraps       how far numbers are from 0
-//   which indices may a launch read?          FindNeededParts   bounds of the indices, in sizes and parameters
+//   which elements may a launch read?         FindNeededParts   boxes, in sizes and parameters
 //   is a value known, are two values equal?   ConstantBits, TableValues, ValueNumbers
 //
 // The answer `true` is a proof for all launches that are not refused, regardless of the data. Code without a
@@ -202,10 +202,10 @@ class Written {
   std::unique_ptr<Asked> asked_;
 };
 
-// Which indices of one dimension of a tensor may a launch read? The answer is a formula in the sizes and integer
-// parameters of the launch. If parameters of the kernel bound its `spmd for`, it is a formula in these bounds:
+// Which elements of a tensor may a launch read? The answer is a formula in the sizes and integer parameters of the launch.
+// If parameters of the kernel bound its `spmd for`, it is a formula in these bounds:
 //
-//   spmd (%i: blk<i> in %first .. %end) { … load %x[%i - 1, %j] … load %x[%i + 1, %j] … }
+//   spmd (%i: blk<i> in %first .. %end, …) { … load %x[%i - 1, %j] … load %x[%i + 1, %j] … }
 //
 // reads the rows from max(0, first - 1) to min(M - 1, end) of x.
 
@@ -222,32 +222,38 @@ struct LaunchBound {
   int64_t divisor = 1;
 };
 
-/// Indices that are at least each of `least` and at most each of `most`, if all sums in `conditions` are at least 0;
-/// otherwise none. Indices outside of the tensor are not excluded.
-struct NeededPart {
+/// The indices of a dimension that are at least each of `least` and at most each of `most`. Indices outside of the tensor
+/// are not excluded.
+struct NeededIndices {
   std::vector<LaunchBound> least;
   std::vector<LaunchBound> most;
+};
+
+/// A box of elements, if all sums in `conditions` are at least 0; otherwise nothing.
+struct NeededPart {
+  std::vector<NeededIndices> dims;
   std::vector<LaunchSum> conditions;
 };
 
 struct NeededParts {
-  /// Together, the parts contain all indices that the launch may read, and perhaps others.
+  /// Together, the parts contain all elements that the launch may read, and perhaps others.
   std::vector<NeededPart> parts;
   /// An access for which there is no formula, for example because its index is loaded from memory; null if there is
   /// none.
   const ir::Op* unknown = nullptr;
 };
 
-/// The two parameters of a kernel, the first of which is less than the second.
+/// Two parameters of a kernel, the first of which is less than the second.
 struct KernelPart {
   const ir::Value* first = nullptr;
   const ir::Value* end = nullptr;
 };
 
-/// Returns the indices of dimension `dim` that a launch of the kernel may read from `tensor`, which is a parameter. If
-/// `part` is given, only launches with 0 <= first < end are considered.
+/// Returns the elements of `tensor`, a parameter, that a launch of the kernel may read. Only the dimensions for which
+/// `is_wanted` is true need a formula; of another one, all indices may be needed. Only launches in which 0 <= first < end
+/// for all `parts` are considered.
 NeededParts FindNeededParts(const ir::Function& kernel, ir::TypeTable& types,
-                            const ir::Value* tensor, size_t dim,
-                            const std::optional<KernelPart>& part);
+                            const ir::Value* tensor, const std::vector<bool>& is_wanted,
+                            const std::vector<KernelPart>& parts);
 
 }  // namespace kdl::proofs

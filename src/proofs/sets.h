@@ -79,18 +79,26 @@ class Affine {
 struct LinearSum {
   std::map<std::string, int64_t> terms;
   int64_t constant = 0;
+  bool operator==(const LinearSum&) const = default;
 };
 
-/// The constraints of one piece of a set, as bounds of a variable: it is at least each of `least` (rounded up) and at
-/// most each of `most` (rounded down), where all sums in `conditions` are at least 0.
-struct PieceBounds {
+/// Bounds of a variable: it is at least each of `least` (rounded up) and at most each of `most` (rounded down).
+struct VariableBounds {
   struct Bound {
     LinearSum sum;
     int64_t divisor = 1;
+    bool operator==(const Bound&) const = default;
   };
   std::vector<Bound> least;
   std::vector<Bound> most;
+};
+
+/// Bounds of several variables in one piece of a set, where all sums in `conditions` are at least 0. The bounds of a variable
+/// do not mention the other ones. If one variable has no value within its bounds, the piece is empty.
+struct PieceBounds {
+  std::vector<VariableBounds> variables;
   std::vector<LinearSum> conditions;
+  bool is_box = true;  ///< whether no constraint of the piece mentions two of the variables
 };
 
 /// The value of each variable of a point.
@@ -142,9 +150,9 @@ class PointSet {
   /// in `without`.
   std::vector<Affine> UpperBounds(const std::string& variable,
                                   const std::vector<std::string>& without) const;
-  /// Returns the bounds of a variable in each piece. The bounds may be wider than the piece, where it contains only every
-  /// n-th number. Returns nothing if a number in them has more than 32 bits.
-  std::optional<std::vector<PieceBounds>> BoundsOf(const std::string& variable) const;
+  /// Returns the bounds of the variables in each piece. The bounds may be wider than the piece, for example where it contains
+  /// only every n-th number. Returns nothing if a number in them has more than 32 bits.
+  std::optional<std::vector<PieceBounds>> BoundsOf(const std::vector<std::string>& variables) const;
   /// Returns the lexicographically least point. The variables in `order` are compared first, then the others.
   /// Returns nothing if there is no point or none is known.
   std::optional<Point> Least(const std::vector<std::string>& order) const;

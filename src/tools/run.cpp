@@ -145,16 +145,22 @@ class RunOfFile {
   std::optional<driver::LocalRanks> FindRanks(const ir::Module& module) {
     auto device = std::ranges::find_if(module.devices, &ir::Device::has_ranks);
     if (device == module.devices.end()) return driver::LocalRanks();
-    if (device->rank_count > 0)
-      return driver::LocalRanks{device->rank_count, 0, device->rank_count, nullptr};
-    if (!driver::MpiProcess::IsLaunched()) return driver::LocalRanks();
-    auto joined = driver::MpiProcess::Join();
-    if (!joined.ok()) {
-      session_.diagnostics.Report(driver::diag::MachineFailed, {}, joined.failure().message);
-      return std::nullopt;
+    int64_t count = device->rank_count;
+    driver::LocalRanks ranks{{}, 0, std::max<int64_t>(count, 1), nullptr};
+    if (count == 0 && driver::MpiProcess::IsLaunched()) {
+      auto joined = driver::MpiProcess::Join();
+      if (!joined.ok()) {
+        session_.diagnostics.Report(driver::diag::MachineFailed, {}, joined.failure().message);
+        return std::nullopt;
+      }
+      mpi_ = std::move(*joined);
+      count = mpi_->count();
+      ranks = {{}, mpi_->rank(), mpi_->rank() + 1, mpi_.get()};
     }
-    mpi_ = std::move(*joined);
-    return driver::LocalRanks{mpi_->count(), mpi_->rank(), mpi_->rank() + 1, mpi_.get()};
+    auto grid = driver::GridOf(*device, std::max<int64_t>(count, 1), session_.diagnostics);
+    if (!grid) return std::nullopt;
+    ranks.grid = *std::move(grid);
+    return ranks;
   }
 
   /// Leaves the output to the first rank. The others have the same results.

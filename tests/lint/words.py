@@ -38,6 +38,11 @@ HOMONYMS = {
     "close to": ["near", "IntegersNear", "HelpNear", "NearItemWord", "near_names"],
     "until now": ["so_far"],
     "the box of CUDA's tensor maps": ["box", "kMostBox"],
+    "a box of elements that a rank owns or receives": [
+        "Box", "BoxSet", "BoxTest", "BoxValues", "CopyBox", "CountBox", "CountNoBoxes", "MakeNeededBox", "NeededBox",
+        "OwnedBox", "WholeBox", "is_box",
+        "boxes", "boxes_",
+    ],
     "how far values lie apart": ["Spread", "spread", "kSpreads", "RoundSpread", "against_spread"],
     "an extreme value or size": ["edge", "edges", "Edge", "Edges"],
     "what something is counted in": ["unit", "units", "kUnit"],

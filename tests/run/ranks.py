@@ -12,6 +12,7 @@ tests/run/ranks.py --programs 200
 import argparse
 import datetime
 import json
+import math
 import os
 import pathlib
 import random
@@ -31,6 +32,16 @@ RUNS = {
     "products": ["--set", "M=33", "--set", "K=17", "--set", "N=9", "--arg", "a=random:1", "--arg", "b=random:2",
                  "--out", "c=@c.npy", "--out", "d=@d.npy", "--out", "t=@t.npy"],
 }
+GRID = SOURCE.with_name("ranks_grid.kdl")
+GRID_RUNS = {
+    "relaxed": ["--set", "M=17", "--set", "N=13", "--arg", "x=random:1", "--arg", "count=4"],
+    "cornered": ["--set", "M=17", "--set", "N=13", "--arg", "x=random:1", "--arg", "count=3"],
+    "products": ["--set", "M=19", "--set", "K=11", "--set", "N=14", "--arg", "a=random:1", "--arg", "b=random:2"],
+    "transposed": ["--set", "M=17", "--set", "N=10", "--arg", "x=random:1"],
+    "summed": ["--set", "M=17", "--set", "N=10", "--arg", "x=random:1"],
+}
+GRID_OUTPUTS = {"products": "cde", "transposed": "yz", "summed": "s"}
+SHAPES = [(1, 2), (3, 1), (2, 2), (5, 1), (2, 4), (13, 1), (3, 5)]
 LAUNCHERS = {
     "Open MPI": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"],
     "MPICH": ["mpirun.mpich", "-n"],
@@ -69,6 +80,26 @@ def in_one_process(folder):
             check(outputs(program_words(SOURCE, program, ranks), folder) == one, f"{program} differs with {ranks} ranks")
 
 
+def grid_words(program, shape, folder):
+    """Writes the programs with this shape of the grid, and returns the file and the words that run one of them."""
+    file = folder / "grid.kdl"
+    file.write_text(GRID.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})"))
+    outs = [word for name in GRID_OUTPUTS.get(program, "y") for word in ("--out", f"{name}=@{name}.npy")]
+    return file, ["kernelc", "run", str(file), "--program", program, *GRID_RUNS[program], *outs]
+
+
+def on_grids(folder):
+    """Several axes: results for all shapes, and exactly the bytes that the ranks read."""
+    for program, arguments in GRID_RUNS.items():
+        one = outputs(grid_words(program, (1, 1), folder)[1], folder)
+        check(isinstance(one, dict) and one, f"{program} fails with one rank: {one}")
+        for shape in SHAPES:
+            file, words = grid_words(program, shape, folder)
+            got = outputs([*words, "--device", f"grid=ranks?count={shape[0] * shape[1]}"], folder)
+            check(got == one, f"{program} differs on a grid of {shape}: {got if isinstance(got, str) else ''}")
+            compare_traffic(file, ["--program", program, *arguments], shape[0] * shape[1], folder, True)
+
+
 def in_processes(folder):
     for library, launcher in LAUNCHERS.items():
         if not shutil.which(launcher[0]):
@@ -80,6 +111,12 @@ def in_processes(folder):
                 words = [*launcher, str(ranks), "kernelc", "run", str(SOURCE), "--program", program, *arguments]
                 got = outputs(words, folder)
                 check(got == one, f"{program} differs in {ranks} processes of {library}: {got}")
+        for program in GRID_RUNS:
+            one = outputs(grid_words(program, (1, 1), folder)[1], folder)
+            for shape in ((1, 2), (3, 1)):
+                words = [*launcher, str(shape[0] * shape[1]), *grid_words(program, shape, folder)[1]]
+                got = outputs(words, folder)
+                check(got == one, f"{program} differs on a grid of {shape} in processes of {library}: {got}")
         np.save(folder / "x.npy", np.array([1, 4, 9, 16, -1], np.float32))
         words = [*launcher, "3", "kernelc", "run", str(SOURCE), "--program", "roots", "--arg", "x=@x.npy"]
         done = run(words, folder)
@@ -129,7 +166,7 @@ def explained(file, words, ranks, folder):
 
 def compare_traffic(file, words, ranks, folder, is_exact):
     """Compares what is sent in a run with what `explain` predicts, and with what the interpreter counts. `is_exact` says
-    whether the kernels read complete rows."""
+    whether the kernels read complete boxes."""
     done = run(["kernelc", "run", str(file), *words, "--device", f"grid=ranks?count={ranks}", "-v", "--verify"], folder)
     check(sent_in_run(done.stdout) == explained(file, words, ranks, folder),
           f"{ranks} ranks do not send what is explained: {done.stdout}{done.stderr}")
@@ -144,9 +181,9 @@ def traffic(folder):
     for ranks in (2, 3, 5, 13):
         words = ["--program", "relaxed", "--set", "M=33", "--set", "N=9", "--arg", "count=5"]
         compare_traffic(SOURCE, words, ranks, folder, True)
-        # Each rank gets complete rows of a factor, although the product by columns reads only some columns.
+        # The product by columns reads a part of each row of a factor.
         words = ["--program", "products", "--set", "M=33", "--set", "K=17", "--set", "N=9"]
-        compare_traffic(SOURCE, words, ranks, folder, False)
+        compare_traffic(SOURCE, words, ranks, folder, True)
 
 
 def long_loop(folder):
@@ -159,7 +196,7 @@ def long_loop(folder):
 
 
 def random_program(draw):
-    """Returns a program with random indices and distributions, and its sizes."""
+    """Returns a program with random indices and distributions, and a number of ranks for it."""
     def index(name, other):
         factor = draw.choice(["", "", "2 * ", "-"])
         text = f"{factor}{name} + {draw.randint(-5, 5)}"
@@ -169,12 +206,12 @@ def random_program(draw):
         first, second = binders
         return f"{tensor}[{index(first, second)}, {index(second, first)} else 0.5]"
 
-    by = [draw.choice(["(M, _)", "(_, N)"]) for _ in range(3)]
-    at = ["(M, _)", "(_, N)"].index(by[1])
+    shape = draw.choice(["", "", "2, 3", "3, 1", "1, 4"])
+    by = [draw.choice(["(M, _)", "(_, N)"] + ["(M, N)"] * (2 if shape else 0)) for _ in range(3)]
     step = draw.choice([1, 2, 4, 7])
     condition = draw.choice(["", "if iota(i) % 3 == 0 then x[i, j] else ", "if iota(j) < 4 then x[i, j] else "])
     text = f"""
-device grid = ranks();
+device grid = ranks({shape});
 kernel first(s: i64, x: in f32[M, N], y: out f32[M, N]) {{
     spmd for i in M by {step}, j in N by 8 {{ y[i, j] = {condition}{read("x", "ij")} + {read("x", "ij")}; }}
 }}
@@ -189,12 +226,13 @@ export program whole(x: in f32[M, N], y: out f32[M, N], s: i64) {{
     for t in 0..3 {{
         spmd first(s, a, b);
         spmd second(s + t, b, a, c);
-        {draw.choice(["swap(b, c);", "spmd second(2, c, b, a);", "copy(c, b);" if at == 0 else "copy(b, c);"])}
+        {draw.choice(["swap(b, c);", "spmd second(2, c, b, a);", "copy(c, b);", "copy(b, a);"])}
     }}
     copy(c, y);
 }}
 """
-    return text.replace("by B", "by 16").replace("iota(i) / 2 else", "iota(i) / 2 else")
+    ranks = math.prod(map(int, shape.split(","))) if shape else draw.randint(2, 6)
+    return text.replace("by B", "by 16"), ranks
 
 
 def random_programs(folder, count):
@@ -204,7 +242,8 @@ def random_programs(folder, count):
     refused = 0
     for number in range(count):
         file = folder / "random.kdl"
-        file.write_text(random_program(draw))
+        text, ranks = random_program(draw)
+        file.write_text(text)
         words = ["kernelc", "run", str(file), "--set", f"M={draw.randint(1, 20)}", "--set", f"N={draw.randint(1, 20)}",
                  "--arg", "x=random:1", "--arg", f"s={draw.randint(-3, 3)}", "--out", "y=@y.npy", "--device"]
         one = outputs([*words, "grid=ranks?count=1"], folder)
@@ -212,7 +251,6 @@ def random_programs(folder, count):
             refused += 1
             check("E0457" in one, f"program {number} fails: {one}\n{file.read_text()}")
             continue
-        ranks = draw.randint(2, 6)
         got = outputs([*words, f"grid=ranks?count={ranks}"], folder)
         check(got == one, f"program {number} differs with {ranks} ranks: {' '.join(words)}\n{file.read_text()}")
         compare_traffic(file, words[3:words.index("--out")], ranks, folder, False)
@@ -227,6 +265,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         in_one_process(folder)
+        on_grids(folder)
         without_fetches(folder)
         traffic(folder)
         long_loop(folder)

@@ -1,5 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "driver/ranks/ownership.h"
 #include "driver/ranks/sharding.h"
 
 namespace kdl::driver {
@@ -41,28 +46,80 @@ TEST_CASE("large sizes do not overflow") {
   CHECK(Sharding(kMost - 1, kMost).Owned(kMost - 2) == Indices{kMost - 2, kMost - 1});
 }
 
-TEST_CASE("a set of parts joins parts that touch, and returns what is missing") {
-  PartSet set;
-  CHECK(set.MissingFrom({2, 5}) == std::vector<Indices>{{2, 5}});
-  set.Add({10, 12});
-  set.Add({2, 4});
-  set.Add({6, 6});
-  CHECK(set.parts() == std::vector<Indices>{{2, 4}, {10, 12}});
-  CHECK(set.MissingFrom({0, 20}) == std::vector<Indices>{{0, 2}, {4, 10}, {12, 20}});
-  CHECK(set.MissingFrom({3, 11}) == std::vector<Indices>{{4, 10}});
-  CHECK(set.MissingFrom({2, 4}).empty());
-  CHECK(set.MissingFrom({5, 5}).empty());
-  set.Add({4, 10});
-  CHECK(set.parts() == std::vector<Indices>{{2, 12}});
-  set.Add({1, 30});
-  CHECK(set.parts() == std::vector<Indices>{{1, 30}});
+TEST_CASE("a set of boxes joins those that touch, and returns what is missing") {
+  BoxSet set;
+  CHECK(set.MissingFrom({{2, 5}}) == std::vector<Box>{{{2, 5}}});
+  set.Add({{10, 12}});
+  set.Add({{2, 4}});
+  set.Add({{6, 6}});
+  CHECK(set.boxes() == std::vector<Box>{{{10, 12}}, {{2, 4}}});
+  CHECK(set.MissingFrom({{3, 11}}) == std::vector<Box>{{{4, 10}}});
+  CHECK(set.MissingFrom({{2, 4}}).empty());
+  CHECK(set.MissingFrom({{5, 5}}).empty());
+  set.Add({{4, 10}});
+  CHECK(set.boxes() == std::vector<Box>{{{2, 12}}});
+  set.Add({{1, 30}});
+  CHECK(set.boxes() == std::vector<Box>{{{1, 30}}});
   set.Clear();
-  CHECK(set.MissingFrom({1, 2}).size() == 1);
+  CHECK(set.MissingFrom({{1, 2}}).size() == 1);
+}
+
+TEST_CASE("what is missing from a set of boxes contains each other element once") {
+  for (int64_t number = 0; number < 81; ++number) {  // all boxes with corners in 0..2 and 1..3
+    CAPTURE(number);
+    Box box{{number % 3, number / 3 % 3 + 1}, {number / 9 % 3, number / 27 % 3 + 1}};
+    BoxSet set;
+    set.Add({{0, 2}, {1, 2}});
+    set.Add({{1, 3}, {0, 2}});
+    std::vector<Box> missing = set.MissingFrom(box);
+    for (int64_t i = 0; i < 3; ++i) {
+      for (int64_t j = 0; j < 3; ++j) {
+        Box element{{i, i + 1}, {j, j + 1}};
+        bool is_known = (i < 2 && j == 1) || (i >= 1 && j < 2);
+        bool is_wanted = !IsEmpty(Intersection(box, element)) && !is_known;
+        CHECK(std::ranges::count_if(missing, [&](const Box& one) {
+                return !IsEmpty(Intersection(one, element));
+              }) == (is_wanted ? 1 : 0));
+      }
+    }
+  }
+}
+
+TEST_CASE("each element of a tensor has one owner, or one for each position along an unused axis") {
+  RankGrid grid({2, 3});
+  Ownership both(grid, {5, 7}, {0, 1});
+  Ownership columns(grid, {5, 7}, {-1, 1});
+  for (int64_t i = 0; i < 5; ++i) {
+    for (int64_t j = 0; j < 7; ++j) {
+      Box element{{i, i + 1}, {j, j + 1}};
+      auto owners = [&](const Ownership& ownership) {
+        std::vector<int64_t> found;
+        for (int64_t rank = 0; rank < 6; ++rank)
+          if (!IsEmpty(Intersection(ownership.Owned(rank), element))) found.push_back(rank);
+        return found;
+      };
+      CHECK(owners(both) == std::vector<int64_t>{i / 3 * 3 + j / 3});
+      CHECK(owners(columns) == std::vector<int64_t>{j / 3, 3 + j / 3});
+      columns.ForEachOwner(element, 4, [&](int64_t owner, const Box& part) {
+        CHECK(owner == 3 + j / 3);
+        CHECK(part == element);
+      });
+    }
+  }
+}
+
+TEST_CASE("the owners of a box are visited with their parts") {
+  Ownership ownership(RankGrid({2, 2}), {4, 4}, {0, 1});
+  std::vector<std::pair<int64_t, Box>> owners;
+  ownership.ForEachOwner({{1, 3}, {0, 2}}, 3,
+                         [&](int64_t owner, const Box& part) { owners.emplace_back(owner, part); });
+  CHECK(owners ==
+        std::vector<std::pair<int64_t, Box>>{{0, {{1, 2}, {0, 2}}}, {2, {{2, 3}, {0, 2}}}});
 }
 
 TEST_CASE("an intersection of disjoint parts is empty") {
-  CHECK(Intersection({0, 3}, {2, 5}) == Indices{2, 3});
-  CHECK(Intersection({0, 3}, {3, 5}).empty());
+  CHECK(Intersection(Indices{0, 3}, Indices{2, 5}) == Indices{2, 3});
+  CHECK(Intersection(Indices{0, 3}, Indices{3, 5}).empty());
 }
 
 }  // namespace

@@ -28,17 +28,22 @@ struct RankTensor {
   Exchange exchange;                       ///< also between ranks of other processes
 };
 
-/// A message between processes.
+/// Elements of one tensor that a rank sends to another one, if this process has one of these ranks.
 struct PendingMessage {
-  kdl_array part;                ///< the elements; does not own its buffer
-  std::vector<std::byte> bytes;  ///< its elements, row after row
-  bool is_received = false;
+  interp::TensorId tensor;
+  int64_t from = 0;
+  int64_t to = 0;
+  Name device;
+  Name cause;
+  std::vector<Box> boxes;
+  std::vector<std::byte> bytes =
+      {};  ///< the elements, box after box, if the other rank belongs to another process
 };
 
 /// The state of all distributed tensors of a program.
 struct RankMemories {
   std::map<uint32_t, RankTensor> tensors;  ///< by the id of the tensor
-  std::vector<PendingMessage> pending;
+  std::vector<PendingMessage> pending;     ///< requested since the last FinishFetches
   RankTrafficTable traffic;
 };
 

@@ -3,12 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "driver/ranks/ownership.h"
 #include "support/result.h"
 
 namespace kdl::driver {
-
-/// The highest number of ranks that can be given on the command line.
-inline constexpr int64_t kMostRanks = 65536;
 
 /// Sends bytes to the ranks of other processes. Both sides start their transfers in the same order, so the n-th receive
 /// from a rank belongs to the n-th send of that rank.
@@ -23,11 +21,12 @@ class Transport {
 
 /// The ranks of a device, and those that belong to this process.
 struct LocalRanks {
-  int64_t count = 1;
+  RankGrid grid = RankGrid();
   int64_t first = 0;
   int64_t end = 1;
   Transport* transport = nullptr;  ///< null if all ranks belong to this process
 
+  int64_t count() const { return grid.count(); }
   bool has(int64_t rank) const { return first <= rank && rank < end; }
 };
 

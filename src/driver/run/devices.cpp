@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "driver/diagnostics.h"
-#include "driver/ranks/transport.h"
 #include "support/near_names.h"
+#include "support/rank_limit.h"
 #include "targets/kinds.h"
 
 namespace kdl::driver {
@@ -65,24 +65,38 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
   return report.Help(fmt::format("it declares {}", QuotedList(names)));
 }
 
-/// Reads the value that --device binds to a device with ranks: `ranks` or `ranks?count=4`.
+/// Reads `4` or `2x4`. Returns nothing if a grid of ranks cannot have this shape.
+std::optional<std::vector<int64_t>> ReadShape(std::string_view text) {
+  std::vector<int64_t> shape;
+  const char* at = text.data();
+  const char* end = text.data() + text.size();
+  while (true) {
+    int64_t count = 0;
+    auto [last, failed] = std::from_chars(at, end, count);
+    if (failed != std::errc()) return std::nullopt;
+    shape.push_back(count);
+    if (last == end) return IsRankShape(shape) ? std::optional(shape) : std::nullopt;
+    if (*last != 'x') return std::nullopt;
+    at = last + 1;
+  }
+}
+
+/// Reads the value that --device binds to a device with ranks: `ranks`, `ranks?count=8` or `ranks?count=2x4`.
 bool BindRanks(ir::Device& device, const std::string& value, DiagnosticEngine& diagnostics) {
   constexpr std::string_view kCounted = "ranks?count=";
-  int64_t count = 0;
-  if (value.starts_with(kCounted)) {
-    const char* end = value.data() + value.size();
-    auto [last, failed] = std::from_chars(value.data() + kCounted.size(), end, count);
-    if (failed != std::errc() || last != end || count < 1 || count > kMostRanks) count = -1;
-  } else if (value != "ranks") {
-    count = -1;
-  }
-  if (count < 0) {
-    std::string name = NameInSource(device.name.text());
+  if (value == "ranks") return true;
+  std::string name = NameInSource(device.name.text());
+  std::optional<std::vector<int64_t>> shape;
+  if (value.starts_with(kCounted)) shape = ReadShape(value.substr(kCounted.size()));
+  bool fits = shape && (shape->size() == 1 || shape->size() == device.rank_shape.size());
+  if (!fits) {
     diagnostics.Report(diag::RanksSpec, {}, value, name)
         .Help(fmt::format("use --device {}=ranks?count=4, which has 4 ranks in one process", name));
     return false;
   }
-  device.rank_count = count;
+  device.rank_count = 1;
+  for (int64_t along : *shape) device.rank_count *= along;
+  if (shape->size() > 1) device.rank_shape = *std::move(shape);
   return true;
 }
 
@@ -196,6 +210,21 @@ std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& 
   if (given.size() < 2) return given.empty() ? std::string() : given[0];
   diagnostics.Report(diag::SeveralTargets, {}, given[0], given[1])
       .Help("remove one, or bind declared devices one by one with --device");
+  return std::nullopt;
+}
+
+std::optional<RankGrid> GridOf(const ir::Device& device, int64_t count,
+                               DiagnosticEngine& diagnostics) {
+  if (device.rank_shape.empty()) return RankGrid({count});
+  if (count == 1) return RankGrid();
+  RankGrid grid(device.rank_shape);
+  if (grid.count() == count) return grid;
+  std::string name = NameInSource(device.name.text());
+  std::string shape = fmt::format("{}", fmt::join(device.rank_shape, ", "));
+  diagnostics.Report(diag::RanksShape, {}, name, shape, grid.count(), count)
+      .Help(
+          fmt::format("start {} processes, or declare `device {} = ranks(…);` with a product of {}",
+                      grid.count(), name, count));
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/options.h"
+#include "driver/ranks/ownership.h"
 #include "driver/run/run_program.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
@@ -29,6 +30,11 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
                                         const std::string& under_test, bool needs_all,
                                         const std::vector<std::string>& bindings,
                                         DiagnosticEngine& diagnostics);
+
+/// Returns the grid of the device's ranks if there are `count` of them. One rank has all positions. Reports an error if the
+/// declared shape has another number of ranks.
+std::optional<RankGrid> GridOf(const ir::Device& device, int64_t count,
+                               DiagnosticEngine& diagnostics);
 
 /// A device name that represents all devices.
 inline constexpr const char* kAnyDevice = "";

@@ -105,7 +105,7 @@ class Executor final : public interp::ProgramHost {
   Status Expect(const interp::ExpectRequest& request) override;
   Result<int64_t> Cores(Name device) override;
   interp::RankCounts Ranks(Name device) const override;
-  interp::IndexPart Owned(Name device, int64_t size, int64_t rank) const override;
+  interp::IndexPart Owned(const interp::OwnedRequest& request) const override;
   interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) override;
   Status Fetch(const interp::FetchRequest& request) override;
   Status FinishFetches(Name device) override;
@@ -135,7 +135,13 @@ class Executor final : public interp::ProgramHost {
   Status WaitForStarted();
   Status AllocRanks(const interp::AllocRequest& request, interp::TensorId first);
   void FreeRanks(interp::TensorId tensor);
-  Status SendPart(const interp::FetchRequest& request, const RankMessage& message);
+  void AddToMessage(const interp::FetchRequest& request, int64_t owner, const Box& box);
+  /// Returns the elements of a box in the memory that a rank of this process has for the tensor.
+  kdl_array PartOfRank(const PendingMessage& message, int64_t rank, const Box& box);
+  Status StartReceive(PendingMessage& message);
+  Status Send(PendingMessage& message);
+  Status CopyBox(const PendingMessage& message, const kdl_array& own, const Box& box);
+  Status Unpack(const PendingMessage& message);
   Status Read(interp::TensorId tensor, HostTensor& into);
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,

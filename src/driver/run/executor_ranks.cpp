@@ -39,13 +39,16 @@ int64_t BytesOf(const kdl_tensor& view) {
   return bytes;
 }
 
-/// Returns the elements with these indices in one dimension. The result does not own its buffer.
-kdl_array PartOf(const kdl_array& array, size_t dimension, const Indices& part) {
-  kdl_array view = array;
-  int64_t bytes = part.first * view.view.stride[dimension] * (view.view.element_bits / 8);
-  view.view.data = static_cast<char*>(view.view.data) + bytes;
-  view.view.size[dimension] = part.end - part.first;
-  return view;
+/// Returns the elements of a box. The result does not own its buffer.
+kdl_array PartOf(const kdl_array& array, const Box& box) {
+  kdl_array part = array;
+  int64_t offset = 0;
+  for (size_t d = 0; d < box.size(); ++d) {
+    offset += box[d].first * part.view.stride[d];
+    part.view.size[d] = box[d].end - box[d].first;
+  }
+  part.view.data = static_cast<char*>(part.view.data) + offset * (part.view.element_bits / 8);
+  return part;
 }
 
 /// Calls `use` for each row of adjacent elements of an array.
@@ -61,13 +64,22 @@ Status WithRows(const kdl_array& array, kdl_map_access access, Use use) {
   return StatusOf(kdl_buffer_unmap(array.buffer));
 }
 
+/// Appends the elements of an array, row after row.
+Status Pack(const kdl_array& part, std::vector<std::byte>& bytes) {
+  return WithRows(part, KDL_MAP_READ, [&](const char* row, size_t row_bytes) {
+    const auto* first = reinterpret_cast<const std::byte*>(row);
+    bytes.insert(bytes.end(), first, first + row_bytes);
+  });
+}
+
 }  // namespace
 
-interp::RankCounts Executor::Ranks(Name) const { return {ranks_.count, ranks_.first, ranks_.end}; }
+interp::RankCounts Executor::Ranks(Name) const {
+  return {ranks_.count(), ranks_.first, ranks_.end};
+}
 
-interp::IndexPart Executor::Owned(Name, int64_t size, int64_t rank) const {
-  Indices owned = Sharding(size, ranks_.count).Owned(rank);
-  return {owned.first, owned.end};
+interp::IndexPart Executor::Owned(const interp::OwnedRequest& request) const {
+  return ranks_.grid.Owned(request.size, request.rank, request.axis);
 }
 
 TensorId Executor::RankMemory(TensorId tensor, int64_t rank) {
@@ -78,9 +90,9 @@ TensorId Executor::RankMemory(TensorId tensor, int64_t rank) {
 Status Executor::AllocRanks(const interp::AllocRequest& request, TensorId first) {
   RankTensor& tensor = distributed_.tensors[first.value];
   tensor.memories = {first};
-  tensor.exchange = Exchange(ranks_.count);
+  tensor.exchange = Exchange(Ownership(ranks_.grid, request.sizes, request.rank_axes));
   interp::AllocRequest other = request;
-  other.is_distributed = false;
+  other.rank_axes.clear();
   for (int64_t rank = ranks_.first + 1; rank < ranks_.end; ++rank) {
     Result<TensorId> made = Alloc(other);
     if (!made.ok()) return made.failure();
@@ -99,69 +111,94 @@ void Executor::FreeRanks(TensorId tensor) {
 
 Status Executor::Fetch(const interp::FetchRequest& request) {
   if (Status done = WaitFor(request.after); !done.ok()) return done;
-  int64_t size = array(request.tensor).view.size[request.dimension];
-  Indices needed = Intersection({request.needed.first, request.needed.end}, {0, size});
   Exchange& exchange = distributed_.tensors.at(request.tensor.value).exchange;
-  for (const RankMessage& message :
-       exchange.Fetch(Sharding(size, ranks_.count), request.rank, needed)) {
-    if (Status sent = SendPart(request, message); !sent.ok()) return sent;
-  }
+  Box needed = Intersection(request.needed, WholeBox(exchange.ownership().sizes()));
+  exchange.Fetch(request.rank, needed, [&](int64_t owner, const Box& box) {
+    if (ranks_.has(owner) || ranks_.has(request.rank)) AddToMessage(request, owner, box);
+  });
   return {};
 }
 
-/// Starts to send a message, if its sender or receiver belongs to this process.
-Status Executor::SendPart(const interp::FetchRequest& request, const RankMessage& message) {
-  bool sends = ranks_.has(message.from);
-  bool receives = ranks_.has(message.to);
-  if (!sends && !receives) return {};
-  auto part_of = [&](int64_t rank) {
-    return PartOf(array(RankMemory(request.tensor, rank)), request.dimension, message.part);
-  };
-  const kdl_array own = part_of(sends ? message.from : message.to);
-  std::string cause = request.cause.str();
-  int64_t bytes = BytesOf(own.view);
-  if (sends) {
-    RankTraffic& traffic = distributed_.traffic[{kdl_buffer_name(own.buffer), cause}];
-    traffic.bytes += bytes;
-    ++traffic.messages;
-  }
-  if (sends && receives) {
-    Result<kdl_queue*> queue = FindQueue(request.device, 0);
-    if (!queue.ok()) return queue.failure();
-    const kdl_array to = part_of(message.to);
-    kdl_event* done = nullptr;
-    Status copied = StatusOf(kdl_copy(*queue, &to, &own, cause.c_str(), nullptr, 0, &done));
-    if (copied.ok()) AddEvent(done);
-    return copied;
-  }
-  PendingMessage& pending = distributed_.pending.emplace_back();
-  pending.part = own;
-  pending.bytes.resize(static_cast<size_t>(bytes));
-  pending.is_received = receives;
-  if (receives)
-    return ranks_.transport->Receive(message.from, pending.bytes.data(), pending.bytes.size());
-  std::byte* to = pending.bytes.data();
-  Status packed = WithRows(own, KDL_MAP_READ, [&](const char* row, size_t row_bytes) {
-    std::memcpy(to, row, row_bytes);
-    to += row_bytes;
+/// Adds the box to the message of the owner to the rank.
+void Executor::AddToMessage(const interp::FetchRequest& request, int64_t owner, const Box& box) {
+  std::vector<PendingMessage>& pending = distributed_.pending;
+  auto message = std::ranges::find_if(pending, [&](const PendingMessage& one) {
+    return one.tensor == request.tensor && one.from == owner && one.to == request.rank;
   });
-  if (!packed.ok()) return packed;
-  return ranks_.transport->Send(message.to, pending.bytes.data(), pending.bytes.size());
+  if (message == pending.end())
+    message = pending.insert(
+        pending.end(), {request.tensor, owner, request.rank, request.device, request.cause, {}});
+  message->boxes.push_back(box);
 }
 
+/// All receives start before the first message is packed.
 Status Executor::FinishFetches(Name) {
-  Status status = WaitForStarted();
+  Status status;
+  for (PendingMessage& message : distributed_.pending) {
+    if (status.ok() && !ranks_.has(message.from)) status = StartReceive(message);
+  }
+  for (PendingMessage& message : distributed_.pending) {
+    if (status.ok() && ranks_.has(message.from)) status = Send(message);
+  }
+  if (status.ok()) status = WaitForStarted();
   if (ranks_.transport && status.ok()) status = ranks_.transport->WaitAll();
   for (const PendingMessage& message : distributed_.pending) {
-    if (!message.is_received || !status.ok()) continue;
-    const std::byte* from = message.bytes.data();
-    status = WithRows(message.part, KDL_MAP_READ_WRITE, [&](char* row, size_t row_bytes) {
-      std::memcpy(row, from, row_bytes);
-      from += row_bytes;
-    });
+    if (status.ok() && !ranks_.has(message.from)) status = Unpack(message);
   }
   distributed_.pending.clear();
   return status;
+}
+
+kdl_array Executor::PartOfRank(const PendingMessage& message, int64_t rank, const Box& box) {
+  return PartOf(array(RankMemory(message.tensor, rank)), box);
+}
+
+Status Executor::StartReceive(PendingMessage& message) {
+  for (const Box& box : message.boxes) {
+    int64_t bytes = BytesOf(PartOfRank(message, message.to, box).view);
+    message.bytes.resize(message.bytes.size() + static_cast<size_t>(bytes));
+  }
+  return ranks_.transport->Receive(message.from, message.bytes.data(), message.bytes.size());
+}
+
+/// Between two ranks of this process, copies the boxes. Otherwise, packs them and starts to send them.
+Status Executor::Send(PendingMessage& message) {
+  std::string cause = message.cause.str();
+  RankTraffic& traffic =
+      distributed_.traffic[{kdl_buffer_name(array(message.tensor).buffer), cause}];
+  ++traffic.messages;
+  for (const Box& box : message.boxes) {
+    const kdl_array own = PartOfRank(message, message.from, box);
+    traffic.bytes += BytesOf(own.view);
+    Status sent = ranks_.has(message.to) ? CopyBox(message, own, box) : Pack(own, message.bytes);
+    if (!sent.ok()) return sent;
+  }
+  if (ranks_.has(message.to)) return {};
+  return ranks_.transport->Send(message.to, message.bytes.data(), message.bytes.size());
+}
+
+Status Executor::CopyBox(const PendingMessage& message, const kdl_array& own, const Box& box) {
+  Result<kdl_queue*> queue = FindQueue(message.device, 0);
+  if (!queue.ok()) return queue.failure();
+  const kdl_array to = PartOfRank(message, message.to, box);
+  kdl_event* done = nullptr;
+  Status copied =
+      StatusOf(kdl_copy(*queue, &to, &own, message.cause.str().c_str(), nullptr, 0, &done));
+  if (copied.ok()) AddEvent(done);
+  return copied;
+}
+
+Status Executor::Unpack(const PendingMessage& message) {
+  const std::byte* from = message.bytes.data();
+  for (const Box& box : message.boxes) {
+    Status done = WithRows(PartOfRank(message, message.to, box), KDL_MAP_READ_WRITE,
+                           [&](char* row, size_t bytes) {
+                             std::memcpy(row, from, bytes);
+                             from += bytes;
+                           });
+    if (!done.ok()) return done;
+  }
+  return {};
 }
 
 /// Forgets what the ranks have received. If this process has several ranks, also overwrites it.
@@ -170,13 +207,10 @@ Status Executor::Rewritten(const interp::RewrittenRequest& request) {
   RankTensor& tensor = distributed_.tensors.at(request.tensor.value);
   tensor.exchange.Rewritten();
   if (tensor.memories.size() == 1) return {};
-  int64_t size = array(request.tensor).view.size[request.dimension];
-  Sharding sharding(size, ranks_.count);
+  const Ownership& ownership = tensor.exchange.ownership();
   for (int64_t rank = ranks_.first; rank < ranks_.end; ++rank) {
-    Indices owned = sharding.Owned(rank);
-    for (const Indices& part : {Indices{0, owned.first}, Indices{owned.end, size}}) {
-      if (part.empty()) continue;
-      kdl_array foreign = PartOf(array(RankMemory(request.tensor, rank)), request.dimension, part);
+    for (const Box& box : Difference(WholeBox(ownership.sizes()), ownership.Owned(rank))) {
+      kdl_array foreign = PartOf(array(RankMemory(request.tensor, rank)), box);
       Status filled = WithRows(foreign, KDL_MAP_READ_WRITE,
                                [](char* row, size_t bytes) { std::memset(row, kForeign, bytes); });
       if (!filled.ok()) return filled;

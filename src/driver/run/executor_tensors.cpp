@@ -24,7 +24,7 @@ Result<TensorId> Executor::Alloc(const interp::AllocRequest& request) {
       request.sizes.data(), request.name.str().c_str(), &made));
   if (!status.ok()) return status.failure();
   TensorId tensor = Add(made);
-  if (request.is_distributed) status = AllocRanks(request, tensor);
+  if (!request.rank_axes.empty()) status = AllocRanks(request, tensor);
   return status.ok() ? Result<TensorId>(tensor) : status.failure();
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "driver/ranks/sharding.h"
 #include "driver/run/program_arguments.h"
 #include "interp/tensor_memory.h"
 #include "interp/tile.h"
@@ -12,12 +11,14 @@ namespace kdl::driver {
 using interp::EventId;
 using interp::TensorId;
 
-LeastTraffic::LeastTraffic(const ir::Module& kernels, int64_t ranks)
-    : MemoryHost(kernels, 1, {.reads = &reads_}), kernels_(kernels), ranks_(ranks) {}
+LeastTraffic::LeastTraffic(const ir::Module& kernels, RankGrid grid)
+    : MemoryHost(kernels, 1, {.reads = &reads_}), kernels_(kernels), grid_(std::move(grid)) {}
 
-interp::IndexPart LeastTraffic::Owned(Name, int64_t size, int64_t rank) const {
-  Indices owned = Sharding(size, ranks_).Owned(rank);
-  return {owned.first, owned.end};
+Result<TensorId> LeastTraffic::Alloc(const interp::AllocRequest& request) {
+  Result<TensorId> made = MemoryHost::Alloc(request);
+  if (made.ok() && !request.rank_axes.empty())
+    owned_[*made] = {Ownership(grid_, request.sizes, request.rank_axes), {}};
+  return made;
 }
 
 TensorId LeastTraffic::RankMemory(TensorId tensor, int64_t rank) {
@@ -67,7 +68,7 @@ Result<EventId> LeastTraffic::Launch(const interp::LaunchRequest& request) {
 }
 
 Status LeastTraffic::Rewritten(const interp::RewrittenRequest& request) {
-  owned_[request.tensor] = {request.dimension, {}};
+  owned_.at(request.tensor).received.clear();
   return {};
 }
 
@@ -78,28 +79,30 @@ void LeastTraffic::CountReads(TensorId view, const std::vector<bool>& reads, boo
   int64_t first = (static_cast<const std::byte*>(memory(view).data) -
                    static_cast<const std::byte*>(whole.data)) /
                   Bytes(whole.scalar);
+  int64_t begin = is_everywhere ? 0 : of.rank;
+  int64_t end = is_everywhere ? grid_.count() : of.rank + 1;
   for (size_t n = 0; n < reads.size(); ++n) {
     if (!reads[n]) continue;
     int64_t offset = first + static_cast<int64_t>(n);
-    for (int64_t rank = is_everywhere ? 0 : of.rank; rank < (is_everywhere ? ranks_ : of.rank + 1);
-         ++rank)
-      CountRead(of.tensor, offset, rank);
+    for (int64_t rank = begin; rank < end; ++rank) CountRead(of.tensor, offset, rank);
   }
 }
 
 void LeastTraffic::CountRead(TensorId tensor, int64_t offset, int64_t rank) {
-  auto owned = owned_.find(tensor);
-  if (owned == owned_.end()) return;
+  OwnedTensor& owned = owned_.at(tensor);
   const interp::TensorArgument& whole = memory(tensor);
-  size_t dimension = owned->second.dimension;
-  int64_t index = offset / whole.strides[dimension] % whole.sizes[dimension];
-  bool is_own = Sharding(whole.sizes[dimension], ranks_).Owners({index, index + 1}).first == rank;
-  if (!is_own && owned->second.received.emplace(rank, offset).second) bytes_ += Bytes(whole.scalar);
+  Box element;
+  for (size_t d = 0; d < whole.sizes.size(); ++d) {
+    int64_t index = offset / whole.strides[d] % whole.sizes[d];
+    element.push_back({index, index + 1});
+  }
+  bool is_own = !IsEmpty(Intersection(element, owned.ownership.Owned(rank)));
+  if (!is_own && owned.received.emplace(rank, offset).second) bytes_ += Bytes(whole.scalar);
 }
 
 Result<int64_t> LeastBytes(const ir::Module& module, const ir::Module& kernels,
-                           const ir::Function& program, BoundProgram bound, int64_t ranks) {
-  LeastTraffic host(kernels, ranks);
+                           const ir::Function& program, BoundProgram bound, const RankGrid& grid) {
+  LeastTraffic host(kernels, grid);
   auto add = [&](BoundArgument& argument) -> Result<TensorId> {
     HostTensor& tensor = argument.tensor;
     return host.Wrap(

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "driver/ranks/ownership.h"
 #include "driver/run/arguments.h"
 #include "interp/memory_host.h"
 
@@ -18,12 +19,15 @@ namespace kdl::driver {
 class LeastTraffic final : public interp::MemoryHost {
  public:
   /// `kernels` contains the kernels of all launches at tile level, and must outlive this object.
-  LeastTraffic(const ir::Module& kernels, int64_t ranks);
+  LeastTraffic(const ir::Module& kernels, RankGrid grid);
 
   int64_t bytes() const { return bytes_; }
 
-  interp::RankCounts Ranks(Name) const override { return {ranks_, 0, ranks_}; }
-  interp::IndexPart Owned(Name device, int64_t size, int64_t rank) const override;
+  interp::RankCounts Ranks(Name) const override { return {grid_.count(), 0, grid_.count()}; }
+  interp::IndexPart Owned(const interp::OwnedRequest& request) const override {
+    return grid_.Owned(request.size, request.rank, request.axis);
+  }
+  Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) override;
   interp::TensorId View(const interp::ViewRequest& request) override;
   Result<interp::EventId> Copy(const interp::CopyRequest& request) override;
@@ -38,7 +42,7 @@ class LeastTraffic final : public interp::MemoryHost {
   };
   /// A tensor whose elements have owners.
   struct OwnedTensor {
-    size_t dimension = 0;
+    Ownership ownership;
     std::set<std::pair<int64_t, int64_t>> received;  ///< ranks and offsets of elements
   };
 
@@ -47,7 +51,7 @@ class LeastTraffic final : public interp::MemoryHost {
   void CountRead(interp::TensorId tensor, int64_t offset, int64_t rank);
 
   const ir::Module& kernels_;
-  int64_t ranks_;
+  RankGrid grid_;
   int64_t bytes_ = 0;
   std::vector<std::vector<bool>> reads_;  ///< those of the last launch, by tensor argument
   std::map<interp::TensorId, RankView> views_;
@@ -57,6 +61,6 @@ class LeastTraffic final : public interp::MemoryHost {
 /// Returns the bytes that the ranks of a program must receive if it is called with the arguments in `bound`. `kernels`
 /// contains the kernels of its launches at tile level.
 Result<int64_t> LeastBytes(const ir::Module& module, const ir::Module& kernels,
-                           const ir::Function& program, BoundProgram bound, int64_t ranks);
+                           const ir::Function& program, BoundProgram bound, const RankGrid& grid);
 
 }  // namespace kdl::driver

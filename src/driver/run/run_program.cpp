@@ -167,9 +167,9 @@ namespace {
 
 /// Returns a line for each tensor and cause with what the ranks of this process have sent.
 std::string TrafficText(const LocalRanks& ranks, const RankTrafficTable& traffic) {
-  if (ranks.count == 1) return "";
+  if (ranks.count() == 1) return "";
   std::string text =
-      fmt::format("{} ranks, {} in this process\n", ranks.count, ranks.end - ranks.first);
+      fmt::format("{} ranks, {} in this process\n", ranks.count(), ranks.end - ranks.first);
   for (const auto& [key, sent] : traffic)
     text += fmt::format("{}: {}: {} messages, {} bytes\n", key.first, key.second, sent.messages,
                         sent.bytes);
@@ -181,9 +181,8 @@ std::string TrafficText(const LocalRanks& ranks, const RankTrafficTable& traffic
 std::string ReceivedText(const RunPlace& place, const ir::Function& program,
                          const BoundProgram& before, const RankTrafficTable& traffic,
                          DiagnosticEngine& diagnostics) {
-  if (place.ranks.count == 1 || place.ranks.transport || !place.tiled) return "";
-  Result<int64_t> least =
-      LeastBytes(place.module, *place.tiled, program, before, place.ranks.count);
+  if (place.ranks.count() == 1 || place.ranks.transport || !place.tiled) return "";
+  Result<int64_t> least = LeastBytes(place.module, *place.tiled, program, before, place.ranks.grid);
   if (!least.ok()) {
     ReportFailure(least.failure(), place.sources, diagnostics);
     return "";

@@ -66,11 +66,9 @@ Symbols SymbolsAt(const Activation& here) {
 
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
-  AllocRequest request{op.attr<AttrKey::Name>(),
-                       op.attr<AttrKey::Device>(),
-                       op.result()->type()->scalar,
-                       {},
-                       op.HasAttr(AttrKey::Dimension)};
+  AllocRequest request{
+      op.attr<AttrKey::Name>(), op.attr<AttrKey::Device>(), op.result()->type()->scalar, {}, {}};
+  if (op.HasAttr(AttrKey::RankAxes)) request.rank_axes = op.attr<AttrKey::RankAxes>();
   for (Size dim : op.result()->type()->dims) {
     std::optional<int64_t> size = EvaluateChecked(dim, SymbolsAt(here));
     if (!size) return core.Fail(Located(instruction, {NoValueText(dim), FailureKind::User}));

@@ -29,9 +29,10 @@ void RunRanks(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 void RunOwned(Core& core, Activation& here, const Instruction& instruction) {
-  IndexPart owned =
-      core.facts.host->Owned(instruction.op->attr<AttrKey::Device>(),
-                             NumberOf(here, instruction, 0), NumberOf(here, instruction, 1));
+  const ir::Op& op = *instruction.op;
+  IndexPart owned = core.facts.host->Owned(
+      {op.attr<AttrKey::Device>(), NumberOf(here, instruction, 0), NumberOf(here, instruction, 1),
+       static_cast<size_t>(op.attr<AttrKey::RankAxis>())});
   SetNumber(here, instruction, 0, owned.first);
   SetNumber(here, instruction, 1, owned.end);
 }
@@ -47,12 +48,16 @@ void RunRankMemory(Core& core, Activation& here, const Instruction& instruction)
 void RunFetch(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   FetchRequest request{here.tensor(instruction.operands[0]).id,
-                       static_cast<size_t>(op.attr<AttrKey::Dimension>()),
-                       NumberOf(here, instruction, 1),
-                       {NumberOf(here, instruction, 2), NumberOf(here, instruction, 3)},
+                       NumberOf(here, instruction, op.SegmentBegin(ir::FetchOp::at_rank)),
+                       {},
                        op.attr<AttrKey::Device>(),
                        op.attr<AttrKey::Cause>(),
                        EventsOf(here, instruction, ir::FetchOp::at_after)};
+  size_t lo = op.SegmentBegin(ir::FetchOp::at_lo);
+  size_t hi = op.SegmentBegin(ir::FetchOp::at_hi);
+  for (size_t d = 0; d < op.Segment(ir::FetchOp::at_lo).size(); ++d)
+    request.needed.push_back(
+        {NumberOf(here, instruction, lo + d), NumberOf(here, instruction, hi + d)});
   Status fetched = core.facts.host->Fetch(request);
   if (!fetched.ok()) core.Fail(Located(instruction, fetched.failure()));
 }
@@ -65,8 +70,8 @@ void RunFinishFetches(Core& core, Activation&, const Instruction& instruction) {
 void RunRewritten(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   Status done = core.facts.host->Rewritten(
-      {here.tensor(instruction.operands[0]).id, static_cast<size_t>(op.attr<AttrKey::Dimension>()),
-       op.attr<AttrKey::Device>(), EventsOf(here, instruction, ir::RewrittenOp::at_after)});
+      {here.tensor(instruction.operands[0]).id, op.attr<AttrKey::Device>(),
+       EventsOf(here, instruction, ir::RewrittenOp::at_after)});
   if (!done.ok()) core.Fail(Located(instruction, done.failure()));
 }
 

@@ -10,6 +10,7 @@
 #include "ir/op_info.h"
 #include "ir/parse/text_reader.h"
 #include "ir/verify/verifier.h"
+#include "support/rank_limit.h"
 
 namespace kdl::ir {
 
@@ -35,6 +36,7 @@ class ModuleReader {
  private:
   bool ReadItem();
   bool ReadDevice();
+  bool ReadShape(std::vector<int64_t>& shape);
   bool ReadAfter();
   bool ReadFunction(FunctionKind kind, std::string doc);
   bool ReadHeader(TextReader& reader);
@@ -104,6 +106,22 @@ bool ModuleReader::ReadAfter() {
   return target.has_value();
 }
 
+/// Reads the rest of `(2, 4)`.
+bool ModuleReader::ReadShape(std::vector<int64_t>& shape) {
+  size_t begin = cursor_.Here();
+  do {
+    std::optional<int64_t> count = cursor_.Integer("a number of ranks");
+    if (!count) return false;
+    shape.push_back(*count);
+  } while (cursor_.TrySign(","));
+  Span span = cursor_.From(begin);
+  if (!cursor_.Sign(")")) return false;
+  if (IsRankShape(shape)) return true;
+  cursor_.Fail(diag::IrExpected, span, fmt::format("1 to {} ranks", kMostRanks),
+               fmt::format("({})", fmt::join(shape, ", ")));
+  return false;
+}
+
 bool ModuleReader::ReadDevice() {
   size_t begin = cursor_.Here();
   if (!cursor_.Sign("@")) return false;
@@ -121,6 +139,7 @@ bool ModuleReader::ReadDevice() {
     device.spec = std::move(*spec);
   }
   device.has_ranks = cursor_.TryWord("ranks");
+  if (device.has_ranks && cursor_.TrySign("(") && !ReadShape(device.rank_shape)) return false;
   module_.devices.push_back(std::move(device));
   return true;
 }

@@ -189,7 +189,8 @@ std::string Difference(const Module& a, const Module& b, EqualOptions options) {
   KDL_CHECK(&a.context() == &b.context(), "the modules belong to different contexts");
   if (a.name != b.name) return "names of the modules";
   auto same_device = [](const Device& x, const Device& y) {
-    return x.name == y.name && x.spec == y.spec && x.has_ranks == y.has_ranks;
+    return x.name == y.name && x.spec == y.spec && x.has_ranks == y.has_ranks &&
+           x.rank_shape == y.rank_shape;
   };
   if (!SameList(a.devices, b.devices, same_device)) return "devices";
   if (a.functions().size() != b.functions().size()) return "numbers of functions";

@@ -513,6 +513,7 @@ std::string Print(const Module& module, PrintOptions options) {
     text += fmt::format("device @{}", NameText(device.name.text()));
     if (!device.spec.empty()) text += " = " + Quoted(device.spec);
     if (device.has_ranks) text += " ranks";
+    if (!device.rank_shape.empty()) text += fmt::format("({})", fmt::join(device.rank_shape, ", "));
     text += "\n";
   }
   for (const Function* function : module.functions()) {

@@ -16,12 +16,27 @@ std::string Events(Values values) {
   return "";
 }
 
-std::string AllocFault(const Op& op, const Module&) {
+/// Returns whether the device of the op has ranks and this axis.
+bool HasAxis(const Op& op, const Module& module, int64_t axis) {
+  auto device = std::ranges::find(module.devices, op.attr<AttrKey::Device>(), &Device::name);
+  if (device == module.devices.end() || !device->has_ranks) return false;
+  return axis >= 0 && axis < std::max<int64_t>(1, std::ssize(device->rank_shape));
+}
+
+std::string AllocFault(const Op& op, const Module& module) {
   if (!IsTensor(op.result())) return "the result is not a tensor";
-  if (!op.HasAttr(AttrKey::Dimension)) return "";
-  auto dimension = op.attr<AttrKey::Dimension>();
-  bool fits = dimension >= 0 && static_cast<size_t>(dimension) < op.result()->type()->dims.size();
-  return fits ? "" : fmt::format("there is no dimension {}", dimension);
+  if (!op.HasAttr(AttrKey::RankAxes)) return "";
+  NumberList axes = op.attr<AttrKey::RankAxes>();
+  if (axes.size() != op.result()->type()->dims.size())
+    return "`rank_axes` does not have a number for each dimension";
+  for (int64_t axis : axes) {
+    if (axis == -1) continue;
+    if (!HasAxis(op, module, axis))
+      return fmt::format("the device has no ranks along axis {}", axis);
+    if (std::ranges::count(axes, axis) > 1)
+      return fmt::format("two dimensions are distributed along axis {}", axis);
+  }
+  return "";
 }
 
 std::string FreeFault(const Op& op, const Module&) {
@@ -200,25 +215,30 @@ std::string RankMemoryFault(const Op& op, const Module&) {
   return AllI64(op.Segment(RankMemoryOp::at_rank));
 }
 
-/// Checks that the op names a dimension of its tensor.
-std::string DistributedFault(const Op& op) {
-  if (!IsTensor(op.operand(0))) return "a tensor is missing";
-  auto dimension = op.attr<AttrKey::Dimension>();
-  bool fits = dimension >= 0 && static_cast<size_t>(dimension) < op.operand(0)->type()->dims.size();
-  return fits ? "" : fmt::format("there is no dimension {}", dimension);
+std::string OwnedFault(const Op& op, const Module& module) {
+  auto axis = op.attr<AttrKey::RankAxis>();
+  if (!HasAxis(op, module, axis)) return fmt::format("the device has no ranks along axis {}", axis);
+  return RanksFault(op, module);
 }
 
 std::string FetchFault(const Op& op, const Module&) {
-  if (std::string fault = DistributedFault(op); !fault.empty()) return fault;
-  if (std::string fault = AllI64(Values(op.operands()).subspan(1, 3)); !fault.empty()) return fault;
+  if (!IsTensor(op.operand(0))) return "a tensor is missing";
+  Values lo = op.Segment(FetchOp::at_lo);
+  Values hi = op.Segment(FetchOp::at_hi);
+  size_t rank = op.operand(0)->type()->dims.size();
+  if (lo.size() != rank || hi.size() != rank)
+    return fmt::format("it needs bounds for each of the {} dimensions", rank);
+  for (Values values : {op.Segment(FetchOp::at_rank), lo, hi}) {
+    if (std::string fault = AllI64(values); !fault.empty()) return fault;
+  }
   return Events(op.Segment(FetchOp::at_after));
 }
 
 std::string FinishFetchesFault(const Op&, const Module&) { return ""; }
 
 std::string RewrittenFault(const Op& op, const Module&) {
-  std::string fault = DistributedFault(op);
-  return fault.empty() ? Events(op.Segment(RewrittenOp::at_after)) : fault;
+  if (!IsTensor(op.operand(0))) return "a tensor is missing";
+  return Events(op.Segment(RewrittenOp::at_after));
 }
 
 std::string WorkspaceFault(const Op& op, const Module&) {
@@ -267,7 +287,7 @@ KDL_TYPE_RULE(Require, RequireFault)
 KDL_TYPE_RULE(Mark, MarkFault)
 KDL_TYPE_RULE(Launch, LaunchFault)
 KDL_TYPE_RULE(Ranks, RanksFault)
-KDL_TYPE_RULE(Owned, RanksFault)
+KDL_TYPE_RULE(Owned, OwnedFault)
 KDL_TYPE_RULE(RankMemory, RankMemoryFault)
 KDL_TYPE_RULE(Fetch, FetchFault)
 KDL_TYPE_RULE(FinishFetches, FinishFetchesFault)

@@ -54,6 +54,7 @@ Name NameOfDevice(ir::Module& module, const sema::Entity& device) {
   std::string spec = SpecText(module, device.device);
   module.devices[place].spec = std::move(spec);
   module.devices[place].has_ranks = device.device.form == sema::DeviceForm::Ranks;
+  module.devices[place].rank_shape = device.device.shape;
   return name;
 }
 

@@ -400,8 +400,8 @@ void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {
   std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Name>(tensor->name)};
   Name device = tensor->on != nullptr ? DeviceNameOf(gen, tensor->on) : Name();
   if (!in_kernel) attrs.push_back(ir::MakeAttr<AttrKey::Device>(device));
-  if (tensor->distributed)
-    attrs.push_back(ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(*tensor->distributed)));
+  if (!tensor->rank_axes.empty())
+    attrs.push_back(ir::MakeAttr<AttrKey::RankAxes>(tensor->rank_axes));
   Value* value = gen.builder.Make(in_kernel ? ir::OpKind::LaunchTensor : ir::OpKind::Alloc, {},
                                   type, std::move(attrs));
   value->set_name(tensor->name);

@@ -46,20 +46,23 @@ class RangeMaker {
 
 }  // namespace
 
-NeededRange MakeNeededRange(ir::Builder& b, const proofs::NeededPart& part, Value* size,
-                            const LaunchNumbers& numbers) {
+NeededBox MakeNeededBox(ir::Builder& b, const proofs::NeededPart& part, const BoxValues& whole,
+                        const LaunchNumbers& numbers) {
   RangeMaker maker(b, numbers);
-  Value* first = b.I64(0);
-  Value* end = size;
-  for (const LaunchBound& bound : part.least) first = b.Max(first, maker.RoundedUp(bound));
-  for (LaunchBound bound : part.most) {
-    bound.sum.constant += bound.divisor;  // the end is one more than the last index
-    end = b.Min(end, maker.RoundedDown(bound));
+  NeededBox needed{whole};
+  for (size_t d = 0; d < whole.size(); ++d) {
+    auto& [first, end] = needed.box[d];
+    for (const LaunchBound& bound : part.dims[d].least)
+      first = b.Max(first, maker.RoundedUp(bound));
+    for (LaunchBound bound : part.dims[d].most) {
+      bound.sum.constant += bound.divisor;  // the end is one more than the last index
+      end = b.Min(end, maker.RoundedDown(bound));
+    }
   }
-  Value* condition = b.Lt(first, end);
+  needed.condition = RankOps::HasAny(b, needed.box);
   for (const LaunchSum& sum : part.conditions)
-    condition = b.And(condition, b.Ge(maker.Sum(sum), b.I64(0)));
-  return {first, end, condition};
+    needed.condition = b.And(needed.condition, b.Ge(maker.Sum(sum), b.I64(0)));
+  return needed;
 }
 
 }  // namespace kdl::passes

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "passes/names.h"
+#include "passes/ranks/rank_ops.h"
 #include "proofs/proofs.h"
 
 namespace kdl::passes {
@@ -14,15 +15,14 @@ struct LaunchNumbers {
   std::map<const Value*, Value*> params;
 };
 
-/// A range of indices, and the condition under which any of them are needed.
-struct NeededRange {
-  Value* first;
-  Value* end;
-  Value* condition;
+/// A box of elements, and the condition under which any of them are needed.
+struct NeededBox {
+  BoxValues box;
+  Value* condition = nullptr;
 };
 
-/// Creates the ops that compute the range of indices of a part. The range is within 0 .. size.
-NeededRange MakeNeededRange(ir::Builder& b, const proofs::NeededPart& part, Value* size,
-                            const LaunchNumbers& numbers);
+/// Creates the ops that compute the box of a part. It is within the box `whole`.
+NeededBox MakeNeededBox(ir::Builder& b, const proofs::NeededPart& part, const BoxValues& whole,
+                        const LaunchNumbers& numbers);
 
 }  // namespace kdl::passes

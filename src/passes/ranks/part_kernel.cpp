@@ -12,7 +12,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Returns the name of the copy: that of the kernel, with a number if it is taken, and with the types after the dot.
+/// Returns the name of the copy: that of the kernel with `_part`, a number if it is taken, and with the types after the dot.
 Name NameOfCopy(const ir::Module& module, const ir::Function& kernel) {
   std::string base(kernel.base_name());
   std::string types(kernel.name.text().substr(base.size()));
@@ -57,21 +57,14 @@ void AssertPart(ir::Module& module, ir::Function& kernel, const Value* hi, Value
            {ir::MakeAttr<AttrKey::Text>(module.context().names.Intern("the part of a rank"))});
 }
 
-}  // namespace
-
-PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel, size_t binder) {
-  ir::Function* copy = ir::CloneFunction(kernel, module, NameOfCopy(module, kernel));
-  copy->exported = false;
-  for (ir::Param& param : copy->params) {
-    if (param.direction == ir::Direction::Out) param.direction = ir::Direction::InOut;
-  }
-  Value* first = AddNumber(module, *copy, "first");
-  Value* end = AddNumber(module, *copy, "end");
-  Op* spmd = OpsOfKind(*copy, OpKind::Spmd)[0];
+/// Limits a binder of the copy. Returns the new parameters.
+proofs::KernelPart LimitBinder(ir::Module& module, ir::Function& copy, Op* spmd, size_t binder) {
+  Value* first = AddNumber(module, copy, "first");
+  Value* end = AddNumber(module, copy, "end");
   Value* from = first;
   Value* to = end;
   if (IsWholeDimension(spmd, binder)) {
-    AssertPart(module, *copy, spmd->operand(2 * binder + 1), first, end);
+    AssertPart(module, copy, spmd->operand(2 * binder + 1), first, end);
   } else {
     ir::Builder b(module, spmd);
     from = b.Max(spmd->operand(2 * binder), first);
@@ -82,8 +75,23 @@ PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel, size_t
   spmd->SetOperand(at + 1, to);
   const Value* param = spmd->region()->param(binder);
   if (param->type()->kind == ir::TypeKind::Block)
-    copy->axes[param->type()->axes[0].value].domain = nullptr;
-  return {copy, first, end};
+    copy.axes[param->type()->axes[0].value].domain = nullptr;
+  return {first, end};
+}
+
+}  // namespace
+
+PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel,
+                          const std::vector<size_t>& binders) {
+  PartKernel made{ir::CloneFunction(kernel, module, NameOfCopy(module, kernel)), {}};
+  made.kernel->exported = false;
+  for (ir::Param& param : made.kernel->params) {
+    if (param.direction == ir::Direction::Out) param.direction = ir::Direction::InOut;
+  }
+  Op* spmd = OpsOfKind(*made.kernel, OpKind::Spmd)[0];
+  for (size_t binder : binders)
+    made.parts.push_back(LimitBinder(module, *made.kernel, spmd, binder));
+  return made;
 }
 
 }  // namespace kdl::passes

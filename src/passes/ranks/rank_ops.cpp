@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ir/op_kind.h"
 
 namespace kdl::passes {
@@ -17,10 +19,37 @@ Value* RankOps::SizeValue(ir::Builder& b, Size size) {
   return b.Make(OpKind::SizeOf, {}, b.I64Type(), {ir::MakeAttr<AttrKey::Size>(size)});
 }
 
-PartValues RankOps::Owned(ir::Builder& b, Size size, Value* rank) const {
+PartValues RankOps::Owned(ir::Builder& b, Size size, Value* rank, int64_t axis) const {
   Value* whole = SizeValue(b, size);
-  Op* owned = b.Create(OpKind::Owned, {{whole}, {rank}}, {b.I64Type(), b.I64Type()}, {OnDevice()});
+  Op* owned = b.Create(OpKind::Owned, {{whole}, {rank}}, {b.I64Type(), b.I64Type()},
+                       {OnDevice(), ir::MakeAttr<AttrKey::RankAxis>(axis)});
   return {owned->result(0), owned->result(1)};
+}
+
+BoxValues RankOps::OwnedBox(ir::Builder& b, const Value* tensor, Value* rank) const {
+  BoxValues box;
+  const ir::NumberList& axes = *tensors_.AxesOf(tensor);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    Size size = tensor->type()->dims[d];
+    box.push_back(axes[d] >= 0 ? Owned(b, size, rank, axes[d])
+                               : PartValues{b.I64(0), SizeValue(b, size)});
+  }
+  return box;
+}
+
+BoxValues RankOps::WholeBox(ir::Builder& b, const Value* tensor) {
+  BoxValues box;
+  for (Size size : tensor->type()->dims) box.push_back({b.I64(0), SizeValue(b, size)});
+  return box;
+}
+
+Value* RankOps::HasAny(ir::Builder& b, const std::vector<PartValues>& parts) {
+  Value* any = nullptr;
+  for (const PartValues& part : parts) {
+    Value* has = b.Lt(part.first, part.end);
+    any = any ? b.And(any, has) : has;
+  }
+  return any;
 }
 
 Value* RankOps::Memory(ir::Builder& b, Value* tensor, Value* rank) const {
@@ -29,7 +58,17 @@ Value* RankOps::Memory(ir::Builder& b, Value* tensor, Value* rank) const {
   return memory;
 }
 
-Value* RankOps::Slice(ir::Builder& b, Value* tensor, size_t dimension, const PartValues& part) {
+Value* RankOps::Slice(ir::Builder& b, Value* tensor, const BoxValues& box, const Value* like) {
+  Name name = tensor->name();
+  const ir::NumberList& axes = *tensors_.AxesOf(like);
+  for (size_t d = 0; d < box.size(); ++d) {
+    if (axes[d] >= 0) tensor = SliceDimension(b, tensor, d, box[d], name);
+  }
+  return tensor;
+}
+
+Value* RankOps::SliceDimension(ir::Builder& b, Value* tensor, size_t dimension,
+                               const PartValues& part, Name name) {
   std::vector<Size> dims = tensor->type()->dims;
   Name size = module_.context().names.Intern(fmt::format("part_{}", ++slices_));
   b.Make(OpKind::BindSize, {b.Sub(part.end, part.first)}, b.I64Type(),
@@ -39,19 +78,20 @@ Value* RankOps::Slice(ir::Builder& b, Value* tensor, size_t dimension, const Par
       .Create(OpKind::Slice, {{tensor}, {part.first}, {part.end}},
               {b.types().Tensor(tensor->type()->scalar, std::move(dims))},
               {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dimension)),
-               ir::MakeAttr<AttrKey::Text>(tensor->name())})
+               ir::MakeAttr<AttrKey::Text>(name)})
       ->result();
 }
 
-ir::Attr RankOps::DimensionAttr(const Value* tensor) const {
-  return ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(tensors_.dimensions.at(tensor)));
-}
-
-void RankOps::Fetch(ir::Builder& b, Value* tensor, Value* rank, const PartValues& part,
+void RankOps::Fetch(ir::Builder& b, Value* tensor, Value* rank, const BoxValues& box,
                     std::string_view cause) const {
-  b.Create(OpKind::Fetch, {{tensor}, {rank}, {part.first}, {part.end}, {}}, {},
-           {ir::MakeAttr<AttrKey::Cause>(module_.context().names.Intern(cause)), OnDevice(),
-            DimensionAttr(tensor)});
+  std::vector<Value*> first;
+  std::vector<Value*> end;
+  for (const PartValues& part : box) {
+    first.push_back(part.first);
+    end.push_back(part.end);
+  }
+  b.Create(OpKind::Fetch, {{tensor}, {rank}, std::move(first), std::move(end), {}}, {},
+           {ir::MakeAttr<AttrKey::Cause>(module_.context().names.Intern(cause)), OnDevice()});
 }
 
 void RankOps::FinishFetches(ir::Builder& b) const {
@@ -59,7 +99,7 @@ void RankOps::FinishFetches(ir::Builder& b) const {
 }
 
 void RankOps::Rewritten(ir::Builder& b, Value* tensor) const {
-  b.Create(OpKind::Rewritten, {{tensor}, {}}, {}, {OnDevice(), DimensionAttr(tensor)});
+  b.Create(OpKind::Rewritten, {{tensor}, {}}, {}, {OnDevice()});
 }
 
 }  // namespace kdl::passes

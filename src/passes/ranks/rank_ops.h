@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "ir/builder.h"
 #include "passes/names.h"
@@ -19,6 +21,8 @@ struct PartValues {
   Value* first = nullptr;
   Value* end = nullptr;
 };
+/// A box of elements: the indices of each dimension.
+using BoxValues = std::vector<PartValues>;
 
 /// Creates ops of programs whose tensors are distributed over ranks.
 class RankOps {
@@ -28,18 +32,25 @@ class RankOps {
 
   RankValues Ranks(ir::Builder& b) const;
   static Value* SizeValue(ir::Builder& b, Size size);
-  /// The indices of a dimension of this size that a rank owns.
-  PartValues Owned(ir::Builder& b, Size size, Value* rank) const;
+  /// The indices that a rank owns in a dimension of this size that is distributed along the axis.
+  PartValues Owned(ir::Builder& b, Size size, Value* rank, int64_t axis) const;
+  /// The elements of a distributed tensor that a rank owns.
+  BoxValues OwnedBox(ir::Builder& b, const Value* tensor, Value* rank) const;
+  static BoxValues WholeBox(ir::Builder& b, const Value* tensor);
+  /// Whether none of the parts is empty.
+  static Value* HasAny(ir::Builder& b, const std::vector<PartValues>& parts);
   Value* Memory(ir::Builder& b, Value* tensor, Value* rank) const;
-  Value* Slice(ir::Builder& b, Value* tensor, size_t dimension, const PartValues& part);
-  void Fetch(ir::Builder& b, Value* tensor, Value* rank, const PartValues& part,
+  /// The elements of a tensor of the same sizes as `like`, which is distributed, that are in a box that a rank owns of it.
+  Value* Slice(ir::Builder& b, Value* tensor, const BoxValues& box, const Value* like);
+  void Fetch(ir::Builder& b, Value* tensor, Value* rank, const BoxValues& box,
              std::string_view cause) const;
   void FinishFetches(ir::Builder& b) const;
   void Rewritten(ir::Builder& b, Value* tensor) const;
 
  private:
   ir::Attr OnDevice() const { return ir::MakeAttr<AttrKey::Device>(tensors_.device); }
-  ir::Attr DimensionAttr(const Value* tensor) const;
+  Value* SliceDimension(ir::Builder& b, Value* tensor, size_t dimension, const PartValues& part,
+                        Name name);
 
   ir::Module& module_;
   const RankTensors& tensors_;

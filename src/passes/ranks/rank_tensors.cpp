@@ -40,10 +40,12 @@ std::string UnsupportedUse(const Op* op, const RankTensors& tensors) {
     case OpKind::Copy:
     case OpKind::Fill:
       return "";
-    case OpKind::Swap:
-      return tensors.DimensionOf(op->operand(0)) == tensors.DimensionOf(op->operand(1))
-                 ? ""
-                 : "exchanging it with a tensor that is distributed in another way";
+    case OpKind::Swap: {
+      const ir::NumberList* a = tensors.AxesOf(op->operand(0));
+      const ir::NumberList* b = tensors.AxesOf(op->operand(1));
+      return a && b && *a == *b ? ""
+                                : "exchanging it with a tensor that is distributed in another way";
+    }
     case OpKind::Slice:
       return "a slice of it";
     case OpKind::View:
@@ -61,18 +63,18 @@ std::string UnsupportedUse(const Op* op, const RankTensors& tensors) {
 
 }  // namespace
 
-std::optional<size_t> RankTensors::DimensionOf(const Value* tensor) const {
-  auto known = dimensions.find(tensor);
-  return known == dimensions.end() ? std::nullopt : std::optional(known->second);
+const ir::NumberList* RankTensors::AxesOf(const Value* tensor) const {
+  auto known = axes.find(tensor);
+  return known == axes.end() ? nullptr : &known->second;
 }
 
 RankTensors FindRankTensors(const ir::Function& program) {
   RankTensors tensors;
   for (const Op* alloc : OpsOfKind(program, OpKind::Alloc)) {
-    if (!alloc->HasAttr(AttrKey::Dimension)) continue;
+    if (!alloc->HasAttr(AttrKey::RankAxes)) continue;
     tensors.device = alloc->attr<AttrKey::Device>();
     tensors.all.push_back(alloc->result());
-    tensors.dimensions[alloc->result()] = static_cast<size_t>(alloc->attr<AttrKey::Dimension>());
+    tensors.axes[alloc->result()] = alloc->attr<AttrKey::RankAxes>();
   }
   return tensors;
 }

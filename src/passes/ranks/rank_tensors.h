@@ -1,9 +1,9 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <vector>
 
+#include "ir/attr.h"
 #include "ir/module.h"
 #include "passes/names.h"
 #include "passes/pass_manager.h"
@@ -15,11 +15,12 @@ struct RankTensors {
   Name device;
   std::vector<const Value*> all;  ///< in program order
 
-  bool empty() const { return all.empty(); }
-  /// Returns the distributed dimension of a tensor; nothing if the tensor is not distributed.
-  std::optional<size_t> DimensionOf(const Value* tensor) const;
+  /// For each dimension of a tensor, the axis of the grid of ranks along which it is distributed, or -1.
+  std::map<const Value*, ir::NumberList> axes;
 
-  std::map<const Value*, size_t> dimensions;
+  bool empty() const { return all.empty(); }
+  /// Returns null if the tensor is not distributed.
+  const ir::NumberList* AxesOf(const Value* tensor) const;
 };
 RankTensors FindRankTensors(const ir::Function& program);
 

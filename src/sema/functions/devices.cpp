@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/near_names.h"
+#include "support/rank_limit.h"
 
 namespace kdl::sema {
 
@@ -108,11 +109,18 @@ DeviceSpec ReadFallback(AtFile& place, const CallExpr& call) {
 DeviceSpec ReadRanks(AtFile& place, const CallExpr& call) {
   DeviceSpec spec;
   spec.form = DeviceForm::Ranks;
-  if (!call.args.empty()) {
-    place.module.diagnostics
-        .Report(diag::RanksUnsupported, call.span, "`ranks` with the shape of a grid")
-        .Help("write ranks(), and choose their number when you run the program");
+  bool is_shape = true;
+  for (const syntax::Arg& arg : call.args) {
+    const auto* count = arg.name ? nullptr : syntax::DynAs<syntax::IntLit>(arg.value);
+    is_shape = is_shape && count != nullptr && count->value <= kMostRanks;
+    spec.shape.push_back(is_shape ? static_cast<int64_t>(count->value) : 1);
   }
+  if (call.args.empty() || (is_shape && IsRankShape(spec.shape))) return spec;
+  place.module.diagnostics.Report(diag::RanksShape, call.span, kMostRanks)
+      .Help(
+          "write `ranks(2, 4)` for a grid of 2 by 4 ranks, or `ranks()` to choose their number "
+          "when you run the program");
+  spec.shape.assign(call.args.size(), 1);
   return spec;
 }
 

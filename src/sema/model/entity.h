@@ -101,7 +101,7 @@ struct DeviceOption {
   Name key;
   std::string value;
 };
-/// A description of a device: `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)`, `cpu` or `ranks()`.
+/// A description of a device: `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)`, `cpu` or `ranks(2, 4)`.
 struct DeviceSpec {
   DeviceForm form = DeviceForm::Promise;
   std::string target;
@@ -109,6 +109,8 @@ struct DeviceSpec {
   uint32_t ordinal = 0;
   std::vector<DeviceSpec> alternatives;  ///< for Select
   const Entity* of = nullptr;            ///< for Fallback and Alias: the other device
+  /// For Ranks: the number of ranks along each axis of their grid. Empty if there is one axis with all ranks.
+  std::vector<int64_t> shape;
 };
 
 /// Something that has a name. Entities are owned by an arena and compared by address. If only some kinds of
@@ -148,8 +150,9 @@ struct Entity {
   bool is_absent = false;
   bool is_pack = false;  ///< SizeName: the product of the sizes of a pack of dimensions, `A..`
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: its Device, or null
-  std::optional<size_t>
-      distributed;       ///< LocalTensor: the dimension that is distributed over the ranks of `on`
+  /// LocalTensor: for each dimension, the axis of the grid of ranks of `on` along which it is distributed, or -1; empty if
+  /// the tensor is not distributed.
+  std::vector<int64_t> rank_axes;
   bool in_spmd = false;  ///< Range, ScalarBinder: it is the variable of an `spmd for`
   /// Let, Var: its declaration, if only a literal determines its type.
   const syntax::LetStmt* of_literal = nullptr;

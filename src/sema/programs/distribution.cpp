@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sema/types/sizes.h"
@@ -25,6 +26,15 @@ std::string Example(const Type& type) {
   return text;
 }
 
+/// Returns the first `count` entries of a shape, each followed by a comma. Entries that it does not have are 1, or 2 if it has
+/// none at all.
+std::string ShapeText(const std::vector<int64_t>& shape, size_t count) {
+  std::string text;
+  for (size_t axis = 0; axis < count; ++axis)
+    text += fmt::format("{}, ", axis < shape.size() ? shape[axis] : shape.empty() ? 2 : 1);
+  return text;
+}
+
 /// Returns whether the entry is the size of dimension `d`. Reports an error if it is not.
 bool IsSizeOf(FunctionState& state, const syntax::LetStmt& let, const DistributedDim& dim,
               const Type& type, size_t d) {
@@ -38,45 +48,64 @@ bool IsSizeOf(FunctionState& state, const syntax::LetStmt& let, const Distribute
   return false;
 }
 
+void ReportAxes(FunctionState& state, const syntax::LetStmt& let, const DistributedDim& dim,
+                size_t d, const Entity& device) {
+  size_t count = std::max<size_t>(device.device.shape.size(), 1);
+  std::string_view name = device.name.text();
+  state.diagnostics
+      .Report(diag::ByAxes, dim.span, d, let.name.name.text(), name, count,
+              count == 1 ? "is" : "es")
+      .Note(device.span, "declared here")
+      .Help(fmt::format(
+          "give the ranks an axis for each dimension up to this one: `device {} = ranks({}2);`",
+          name, ShapeText(device.device.shape, d)));
+}
+
 }  // namespace
 
-std::optional<size_t> CheckDistribution(FunctionState& state, const syntax::LetStmt& let,
-                                        const Type& type, const Entity& device) {
+std::vector<int64_t> CheckDistribution(FunctionState& state, const syntax::LetStmt& let,
+                                       const Type& type, const Entity& device) {
   const std::vector<DistributedDim>& by = let.on.by;
-  if (by.empty()) return std::nullopt;
+  if (by.empty()) return {};
   std::string_view name = let.name.name.text();
   if (device.device.form != DeviceForm::Ranks) {
     state.diagnostics.Report(diag::ByDevice, let.on.span, name, device.name.text())
         .Note(device.span, "declared here")
         .Help(
             fmt::format("declare a device with ranks: `device {} = ranks();`", device.name.text()));
-    return std::nullopt;
+    return {};
   }
   if (by.size() != type.dims.size()) {
     Diagnostic& report =
         state.diagnostics.Report(diag::ByCount, let.on.span, type.dims.size(), name, by.size());
     if (!type.dims.empty())
       report.Help(fmt::format("write `on {} by ({})`", device.name.text(), Example(type)));
-    return std::nullopt;
+    return {};
   }
-  std::optional<size_t> distributed;
+  std::vector<int64_t> axes(by.size(), -1);
+  bool is_distributed = false;
   for (size_t d = 0; d < by.size(); ++d) {
     if (IsWildcard(by[d])) continue;
-    if (!IsSizeOf(state, let, by[d], type, d)) return std::nullopt;
-    if (by[d].block != nullptr || distributed) {
-      std::string_view what = by[d].block != nullptr ? "a distribution in blocks of a given size"
-                                                     : "the distribution of several dimensions";
-      state.diagnostics.Report(diag::RanksUnsupported, by[d].span, what)
+    if (!IsSizeOf(state, let, by[d], type, d)) return {};
+    if (by[d].block != nullptr) {
+      state.diagnostics
+          .Report(diag::RanksUnsupported, by[d].span, "a distribution in blocks of a given size")
           .Help(fmt::format("write `on {} by ({})`", device.name.text(), Example(type)));
-      return std::nullopt;
+      return {};
     }
-    distributed = d;
+    // With one axis, any one dimension can be distributed along it.
+    size_t count = std::max<size_t>(device.device.shape.size(), 1);
+    size_t axis = count == 1 && !is_distributed ? 0 : d;
+    if (axis >= count) return ReportAxes(state, let, by[d], d, device), std::vector<int64_t>();
+    axes[d] = static_cast<int64_t>(axis);
+    is_distributed = true;
   }
-  if (!distributed) {
+  if (!is_distributed) {
     state.diagnostics.Report(diag::ByNothing, let.on.span, name)
         .Help("remove `by (…)`: without it, every rank has the whole tensor");
+    return {};
   }
-  return distributed;
+  return axes;
 }
 
 }  // namespace kdl::sema

@@ -165,7 +165,7 @@ void DeclareTensor(FunctionState& state, const LetStmt& let) {
   state.loop_depth_of[entity] = state.loop_depth;
   if (fills) state.written.insert(entity);
   if (!type) return;
-  if (device) entity->distributed = CheckDistribution(state, let, *type, *device);
+  if (device) entity->rank_axes = CheckDistribution(state, let, *type, *device);
   entity->type = *std::move(type);
   state.fn.stmts[&let].entities = {entity};
   if (fills) state.fn.stmts[&let].fill = let.value;

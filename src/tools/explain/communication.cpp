@@ -6,20 +6,20 @@
 
 #include "driver/compile/compile.h"
 #include "driver/diagnostics.h"
-#include "driver/ranks/transport.h"
 #include "driver/run/arguments.h"
 #include "driver/run/devices.h"
 #include "driver/run/run_program.h"
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
+#include "support/rank_limit.h"
 
 namespace kdl::tools {
 
 namespace {
 
-/// Returns the number of ranks from --ranks, or else from --device. On error, reports it and returns nothing.
-std::optional<int64_t> RankCount(driver::Session& s, ir::Module& module,
-                                 const ir::Function& program) {
+/// Returns the grid of the ranks from --ranks, or else from --device or the source. On error, reports it and returns nothing.
+std::optional<driver::RankGrid> FindGrid(driver::Session& s, ir::Module& module,
+                                         const ir::Function& program) {
   if (!driver::ResolveSpecs(module, s.options.files[0], {}, false, s.options.device, s.diagnostics))
     return std::nullopt;
   auto device = std::ranges::find_if(module.devices, &ir::Device::has_ranks);
@@ -31,14 +31,17 @@ std::optional<int64_t> RankCount(driver::Session& s, ir::Module& module,
             "(M, _);`");
     return std::nullopt;
   }
-  int64_t count = s.options.ranks.value_or(device->rank_count);
-  if (count >= 1 && count <= driver::kMostRanks) return count;
+  int64_t declared = device->rank_count;
+  if (declared == 0 && !device->rank_shape.empty())
+    declared = driver::RankGrid(device->rank_shape).count();
+  int64_t count = s.options.ranks.value_or(declared);
+  if (count >= 1 && count <= kMostRanks) return driver::GridOf(*device, count, s.diagnostics);
   if (!s.options.ranks) {
     s.diagnostics.Report(driver::diag::RanksUnknown, {})
         .Help("give the number of ranks: --ranks 8");
   } else {
     s.diagnostics.Report(driver::diag::BadOptionValue, {}, "--ranks", fmt::to_string(count),
-                         fmt::format("1 to {}", driver::kMostRanks));
+                         fmt::format("1 to {}", kMostRanks));
   }
   return std::nullopt;
 }
@@ -60,12 +63,12 @@ std::optional<CommunicationReport> ExplainedCommunication(driver::Session& s) {
   };
   driver::Compilation made = driver::Compile(s, std::move(request));
   if (!made.ok()) return std::nullopt;
-  std::optional<int64_t> ranks = RankCount(s, *made.module, *program);
-  if (!ranks) return std::nullopt;
+  std::optional<driver::RankGrid> grid = FindGrid(s, *made.module, *program);
+  if (!grid) return std::nullopt;
   std::optional<driver::BoundProgram> bound =
       driver::BindNumbers(*made.module, *program, *arguments, s.options, s.diagnostics);
   if (!bound) return std::nullopt;
-  Result<CommunicationReport> report = MapCommunication(*made.module, *program, *bound, *ranks);
+  Result<CommunicationReport> report = MapCommunication(*made.module, *program, *bound, *grid);
   if (!report.ok()) {
     driver::ReportFailure(report.failure(), s.sources, s.diagnostics);
     return std::nullopt;

@@ -14,7 +14,7 @@ namespace kdl::tools {
 
 namespace {
 
-using driver::Indices;
+using driver::Box;
 using driver::RankTraffic;
 using interp::EventId;
 using interp::TensorId;
@@ -47,10 +47,10 @@ struct Traffic {
 /// Executes a program without computing anything, and counts the messages between ranks. Tensors have no elements.
 class CountingHost final : public interp::ProgramHost {
  public:
-  explicit CountingHost(int64_t ranks) : ranks_(ranks), groups_(ranks) {}
+  explicit CountingHost(const driver::RankGrid& grid) : grid_(grid), groups_(grid.count()) {}
 
   TensorId Add(std::string name, Scalar scalar, std::vector<int64_t> sizes) {
-    tensors_.push_back({std::move(name), scalar, std::move(sizes), driver::Exchange(ranks_)});
+    tensors_.push_back({std::move(name), scalar, std::move(sizes), {}, {}, {}});
     return TensorId(static_cast<uint32_t>(tensors_.size() - 1));
   }
 
@@ -60,7 +60,13 @@ class CountingHost final : public interp::ProgramHost {
   Result<TensorId> Alloc(const interp::AllocRequest& request) override {
     if (!driver::ElementCount(request.scalar, request.sizes))
       return Failure{fmt::format("tensor '{}' would have 2^63 bytes or more", request.name.text())};
-    return Add(request.name.str(), request.scalar, request.sizes);
+    TensorId tensor = Add(request.name.str(), request.scalar, request.sizes);
+    if (request.rank_axes.empty()) return tensor;
+    CountedTensor& added = tensors_[tensor.value];
+    added.exchange = driver::Exchange(driver::Ownership(grid_, request.sizes, request.rank_axes));
+    added.owned = driver::CountElements(added.exchange.ownership().Owned(0));
+    added.last_receiver.assign(static_cast<size_t>(grid_.count()), -1);
+    return tensor;
   }
   Status Free(TensorId, const std::vector<EventId>&) override { return {}; }
   Status Lives(TensorId, Name, Name) override { return {}; }
@@ -89,39 +95,32 @@ class CountingHost final : public interp::ProgramHost {
   }
   Result<int64_t> Cores(Name) override { return 1; }
   /// Launches belong to the ranks of this process. Those of one rank are enough, because launches are not executed.
-  interp::RankCounts Ranks(Name) const override { return {ranks_, 0, 1}; }
-  interp::IndexPart Owned(Name, int64_t size, int64_t rank) const override {
-    Indices owned = driver::Sharding(size, ranks_).Owned(rank);
-    return {owned.first, owned.end};
+  interp::RankCounts Ranks(Name) const override { return {grid_.count(), 0, 1}; }
+  interp::IndexPart Owned(const interp::OwnedRequest& request) const override {
+    return grid_.Owned(request.size, request.rank, request.axis);
   }
 
   Status Fetch(const interp::FetchRequest& request) override {
     CountedTensor& tensor = tensors_[request.tensor.value];
-    int64_t size = tensor.sizes[request.dimension];
-    int64_t bytes_of_index = Bytes(tensor.scalar);
-    for (size_t d = 0; d < tensor.sizes.size(); ++d)
-      bytes_of_index *= d == request.dimension ? 1 : tensor.sizes[d];
-    driver::Sharding sharding(size, ranks_);
-    Indices needed = driver::Intersection({request.needed.first, request.needed.end}, {0, size});
-    Traffic& traffic =
-        traffic_.try_emplace({tensor.name, request.cause.str()}, ranks_, groups_).first->second;
-    int64_t received = 0;
-    for (const driver::RankMessage& message :
-         tensor.exchange.Fetch(sharding, request.rank, needed)) {
-      int64_t pair = message.from / groups_.size * groups_.count + message.to / groups_.size;
-      RankTraffic& sent = traffic.pairs[static_cast<size_t>(pair)];
-      int64_t indices = message.part.end - message.part.first;
-      int64_t bytes = indices * bytes_of_index;
-      if (__builtin_add_overflow(bytes_, bytes, &bytes_))
-        return Failure{"the ranks would send 2^63 bytes or more"};
-      sent.bytes += bytes;
-      ++sent.messages;
-      received += indices;
+    Traffic& traffic = TrafficOf(tensor, request.cause);
+    Box needed = driver::Intersection(request.needed, driver::WholeBox(tensor.sizes));
+    bool fits = true;
+    int64_t before = traffic.received[static_cast<size_t>(request.rank)];
+    tensor.exchange.Fetch(request.rank, needed, [&](int64_t owner, const Box& box) {
+      int64_t bytes = driver::CountElements(box) * Bytes(tensor.scalar);
+      fits &= !__builtin_add_overflow(bytes_, bytes, &bytes_);
+      if (fits) CountBox(tensor, traffic, owner, request.rank, bytes);
+    });
+    if (!fits) return Failure{"the ranks would send 2^63 bytes or more"};
+    CountReceived(tensor, traffic, request.rank, before);
+    return {};
+  }
+
+  Status FinishFetches(Name) override {
+    for (CountedTensor& tensor : tensors_) {
+      if (tensor.receiver >= 0) std::ranges::fill(tensor.last_receiver, -1);
+      tensor.receiver = -1;
     }
-    traffic.received[static_cast<size_t>(request.rank)] += received * bytes_of_index;
-    Indices first = sharding.Owned(0);
-    traffic.owned = std::max(traffic.owned, first.end - first.first);
-    traffic.most_received = std::max(traffic.most_received, received);
     return {};
   }
 
@@ -141,10 +140,44 @@ class CountingHost final : public interp::ProgramHost {
     std::string name;
     Scalar scalar = Scalar::F32;
     std::vector<int64_t> sizes;
+    // The others are only for distributed tensors.
     driver::Exchange exchange;
+    int64_t owned = 0;  ///< the elements that rank 0 owns, which are the most
+    /// For each rank, the last receiver of a message from it since FinishFetches, or -1. The fetches of a receiver follow one
+    /// another, so that more boxes for this receiver belong to the same message.
+    std::vector<int64_t> last_receiver;
+    int64_t receiver = -1;       ///< the last rank with a fetch since FinishFetches
+    int64_t received_bytes = 0;  ///< what it has received since then
   };
 
-  int64_t ranks_;
+  Traffic& TrafficOf(const CountedTensor& tensor, Name cause) {
+    Traffic& traffic =
+        traffic_.try_emplace({tensor.name, cause.str()}, grid_.count(), groups_).first->second;
+    traffic.owned = std::max(traffic.owned, tensor.owned);
+    return traffic;
+  }
+
+  void CountBox(CountedTensor& tensor, Traffic& traffic, int64_t from, int64_t to,
+                int64_t bytes) const {
+    int64_t pair = from / groups_.size * groups_.count + to / groups_.size;
+    RankTraffic& sent = traffic.pairs[static_cast<size_t>(pair)];
+    int64_t& last = tensor.last_receiver[static_cast<size_t>(from)];
+    if (last != to) ++sent.messages;
+    last = to;
+    sent.bytes += bytes;
+    traffic.received[static_cast<size_t>(to)] += bytes;
+  }
+
+  /// Counts the elements that a rank receives for one launch. `before` is the number of bytes before the fetch.
+  static void CountReceived(CountedTensor& tensor, Traffic& traffic, int64_t rank, int64_t before) {
+    if (tensor.receiver != rank) tensor.received_bytes = 0;
+    tensor.receiver = rank;
+    tensor.received_bytes += traffic.received[static_cast<size_t>(rank)] - before;
+    traffic.most_received =
+        std::max(traffic.most_received, tensor.received_bytes / Bytes(tensor.scalar));
+  }
+
+  driver::RankGrid grid_;
   Groups groups_;
   int64_t bytes_ = 0;                   ///< the sum over all messages
   std::vector<CountedTensor> tensors_;  ///< indexed by id
@@ -173,8 +206,9 @@ std::vector<ProgramNumber> NumbersOf(const ir::Function& program,
 }  // namespace
 
 Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir::Function& program,
-                                             const driver::BoundProgram& bound, int64_t ranks) {
-  CountingHost host(ranks);
+                                             const driver::BoundProgram& bound,
+                                             const driver::RankGrid& grid) {
+  CountingHost host(grid);
   auto add = [&](const driver::BoundArgument& argument) -> Result<TensorId> {
     return host.Add(argument.name, argument.tensor.scalar, argument.tensor.shape);
   };
@@ -184,8 +218,8 @@ Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir:
   if (!ran.ok()) return ran.failure();
   CommunicationReport report;
   report.program = program.base_name();
-  report.ranks = ranks;
-  Groups groups(ranks);
+  report.ranks = grid.count();
+  Groups groups(report.ranks);
   report.ranks_of_group = groups.size;
   report.numbers = NumbersOf(program, bound);
   for (const auto& [key, traffic] : host.traffic()) {

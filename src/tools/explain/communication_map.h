@@ -26,7 +26,7 @@ struct TensorTraffic {
   std::vector<PairTraffic>
       pairs;               ///< in ascending order; only pairs between which something is sent
   int64_t most_bytes = 0;  ///< the most bytes that one rank receives
-  /// The indices of the distributed dimension that a rank receives for one launch, at most, and the indices that it owns.
+  /// The elements that a rank receives for one launch, at most, and the elements that it owns.
   int64_t most_received = 0;
   int64_t owned = 0;
 };
@@ -51,7 +51,8 @@ struct CommunicationReport {
 /// Counts what the program sends if it is called with the sizes and numbers of `bound`. Executes the program without its
 /// launches, so a Failure is returned if it reads elements of tensors.
 Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir::Function& program,
-                                             const driver::BoundProgram& bound, int64_t ranks);
+                                             const driver::BoundProgram& bound,
+                                             const driver::RankGrid& grid);
 
 /// Returns the sum over all tensors and causes.
 driver::RankTraffic TotalTraffic(const CommunicationReport& report);

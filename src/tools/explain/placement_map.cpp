@@ -86,13 +86,23 @@ class Mapper {
     }
   }
 
+  /// Returns the distributed dimensions, such as `dimension 0` or `dimensions 0 and 1`.
+  static std::string DimensionsText(const ir::NumberList& rank_axes) {
+    std::vector<size_t> dimensions;
+    for (size_t d = 0; d < rank_axes.size(); ++d) {
+      if (rank_axes[d] >= 0) dimensions.push_back(d);
+    }
+    return fmt::format("dimension{} {}", dimensions.size() == 1 ? "" : "s",
+                       fmt::join(dimensions, " and "));
+  }
+
   void AddTensor(const Op* op) {
     std::string device(op->attr<AttrKey::Device>().text());
     bool by_use = op->HasAttr(AttrKey::ByUse);
-    if (op->HasAttr(AttrKey::Dimension)) {
+    if (op->HasAttr(AttrKey::RankAxes)) {
       mapped_.tensors.push_back({std::string(op->attr<AttrKey::Name>().text()),
-                                 fmt::format("is distributed over the ranks of {}, dimension {}",
-                                             device, op->attr<AttrKey::Dimension>())});
+                                 fmt::format("is distributed over the ranks of {}, {}", device,
+                                             DimensionsText(op->attr<AttrKey::RankAxes>()))});
       return;
     }
     owners_[op->result()] = device;

@@ -1,0 +1,79 @@
+#include "passes/ranks/launch_axes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ir/views.h"
+#include "passes/diagnostics.h"
+#include "passes/fusion/producer.h"
+
+namespace kdl::passes {
+
+namespace {
+
+/// Returns the axes along which a tensor that the kernel writes is distributed, in ascending order.
+std::vector<LaunchAxis> AxesOfTensor(const RankArgument& argument, const ProducedTensor& produced) {
+  std::vector<LaunchAxis> axes;
+  for (size_t d = 0; d < argument.axes->size(); ++d) {
+    int64_t axis = (*argument.axes)[d];
+    if (axis >= 0) axes.push_back({axis, produced.binders[d], argument.tensor->type()->dims[d]});
+  }
+  std::ranges::sort(axes, {}, &LaunchAxis::axis);
+  return axes;
+}
+
+}  // namespace
+
+std::vector<RankArgument> FindRankArguments(const Op* launch, const ir::Function& kernel,
+                                            const RankTensors& tensors) {
+  std::vector<RankArgument> found;
+  std::span<Value* const> arguments = ir::LaunchOp(const_cast<Op*>(launch)).arguments();
+  for (size_t p = 0; p < arguments.size(); ++p) {
+    const ir::NumberList* axes = tensors.AxesOf(arguments[p]);
+    if (axes)
+      found.push_back({p, arguments[p], axes, kernel.params[p].direction != ir::Direction::In});
+  }
+  return found;
+}
+
+std::optional<std::vector<LaunchAxis>> FindLaunchAxes(PassContext& context, const Op* launch,
+                                                      const ir::Function& kernel,
+                                                      const std::vector<RankArgument>& arguments) {
+  const RankArgument& written =
+      *std::ranges::find_if(arguments, [](const auto& one) { return one.is_written; });
+  std::string_view name = written.tensor->name().text();
+  Obstacle obstacle;
+  std::optional<Producer> producer = ProducerOf(kernel, obstacle);
+  if (!producer) {
+    context.diagnostics
+        .Report(diag::RankKernel, context.SpanOf(obstacle.loc), kernel.base_name(), name,
+                obstacle.reason)
+        .Note(context.SpanOf(launch->loc()), "it is launched here")
+        .Help(
+            fmt::format("declare '{}' without `by`, so that every rank computes all of it", name));
+    return std::nullopt;
+  }
+  std::optional<std::vector<LaunchAxis>> axes;
+  for (const ProducedTensor& produced : producer->tensors) {
+    auto argument = std::ranges::find(arguments, produced.param, &RankArgument::param);
+    bool is_distributed = argument != arguments.end();
+    std::vector<LaunchAxis> own =
+        is_distributed ? AxesOfTensor(*argument, produced) : std::vector<LaunchAxis>();
+    if (is_distributed && (!axes || *axes == own)) {
+      axes = std::move(own);
+      continue;
+    }
+    const Value* other = ir::LaunchOp(const_cast<Op*>(launch)).arguments()[produced.param];
+    context.diagnostics.Report(
+        diag::RankKernel, context.SpanOf(launch->loc()), kernel.base_name(), name,
+        fmt::format("it also writes '{}', which is {}", other->name().text(),
+                    is_distributed ? "distributed in another way" : "not distributed"));
+    return std::nullopt;
+  }
+  return axes;
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/module.h"
+#include "passes/names.h"
+#include "passes/pass_manager.h"
+#include "passes/ranks/rank_tensors.h"
+
+namespace kdl::passes {
+
+/// A distributed tensor among the arguments of a launch.
+struct RankArgument {
+  size_t param = 0;
+  Value* tensor = nullptr;
+  const ir::NumberList* axes =
+      nullptr;  ///< for each dimension, the axis of the grid of ranks, or -1
+  bool is_written = false;
+};
+
+std::vector<RankArgument> FindRankArguments(const Op* launch, const ir::Function& kernel,
+                                            const RankTensors& tensors);
+
+/// A binder of a kernel's `spmd for` whose indices are distributed along an axis of the grid of ranks, as a dimension of this
+/// size of the tensors that the kernel writes is.
+struct LaunchAxis {
+  int64_t axis = 0;
+  size_t binder = 0;
+  Size size = nullptr;
+  bool operator==(const LaunchAxis&) const = default;
+};
+
+/// Returns the axes along which the launch is distributed, in ascending order. Reports an error if the tensors that the
+/// kernel writes do not determine them.
+std::optional<std::vector<LaunchAxis>> FindLaunchAxes(PassContext& context, const Op* launch,
+                                                      const ir::Function& kernel,
+                                                      const std::vector<RankArgument>& arguments);
+
+}  // namespace kdl::passes

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace kdl {
+
+/// The highest number of ranks of a device.
+inline constexpr int64_t kMostRanks = 65536;
+
+/// Returns whether a grid of ranks can have these numbers of ranks along its axes.
+inline bool IsRankShape(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (int64_t along : shape) {
+    if (along < 1 || along > kMostRanks / count) return false;
+    count *= along;
+  }
+  return !shape.empty();
+}
+
+}  // namespace kdl
