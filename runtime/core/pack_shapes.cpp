@@ -1,0 +1,186 @@
+#include "core/pack_shapes.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/binding_parts.h"
+#include "core/text.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// Whether merging the view makes sense. Other checks report a view that has no valid shape.
+bool IsValid(const kdl_tensor* view) {
+  if (view == nullptr || view->rank < 0 || view->rank > KDL_MAX_RANK) return false;
+  for (std::int32_t d = 0; d < view->rank; ++d)
+    if (view->size[d] < 0 || (view->size[d] > 1 && view->stride[d] < 0)) return false;
+  return true;
+}
+
+bool IsBroadcast(const kdl_param_desc& param) { return (param.flags & KDL_PARAM_BROADCAST) != 0; }
+
+std::string Text(const std::vector<std::int64_t>& sizes) {
+  std::string text = "[";
+  for (const std::int64_t size : sizes) text += Concat(text.size() > 1 ? ", " : "", size);
+  return text + "]";
+}
+
+}  // namespace
+
+PackShapes::PackShapes(const kdl_variant& variant, std::span<kdl_tensor* const> views)
+    : variant_(variant), views_(views) {
+  for (std::int32_t p = 0; p < variant.param_count; ++p)
+    for (const std::string_view dim : DimsOf(variant.params[p]))
+      if (IsPack(dim) && FindPack(dim) == nullptr) packs_.push_back({dim, -1, nullptr, {}, {}});
+}
+
+Error PackShapes::Find() {
+  FindRanks();
+  for (const bool repeats : {false, true}) {
+    for (std::size_t p = 0; p < views_.size(); ++p) {
+      if (IsBroadcast(Param(p)) != repeats) continue;
+      if (repeats) KDL_RETURN_IF_ERROR(Repeat(p));
+      KDL_RETURN_IF_ERROR(CheckRank(p));
+      if (IsDetermined(p)) KDL_RETURN_IF_ERROR(CompareAll(p));
+    }
+  }
+  return nullptr;
+}
+
+std::int32_t PackShapes::CountPacks(const kdl_param_desc& param) {
+  const auto dims = DimsOf(param);
+  return static_cast<std::int32_t>(std::count_if(dims.begin(), dims.end(), IsPack));
+}
+
+// The dimensions of a parameter as in the source, such as "A.." and "C".
+std::vector<std::string_view> PackShapes::DimsOf(const kdl_param_desc& param) {
+  std::vector<std::string_view> dims;
+  const std::string_view shape = param.shape;
+  int depth = 0;
+  std::size_t begin = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    depth += shape[i] == '(' || shape[i] == '[' ? 1 : 0;
+    depth -= shape[i] == ')' || shape[i] == ']' ? 1 : 0;
+    if (depth > 1 || (shape[i] != ',' && shape[i] != ']')) continue;
+    if (i > begin) dims.push_back(shape.substr(begin, i - begin));
+    begin = i + 2;
+  }
+  return dims;
+}
+
+Pack* PackShapes::FindPack(std::string_view name) {
+  const auto found = std::find_if(packs_.begin(), packs_.end(),
+                                  [&](const Pack& pack) { return pack.name == name; });
+  return found == packs_.end() ? nullptr : &*found;
+}
+
+PackShapes::Unknown PackShapes::UnknownOf(std::size_t p) {
+  Unknown unknown{0, views_[p]->rank};
+  for (const std::string_view dim : DimsOf(Param(p))) {
+    const Pack* pack = IsPack(dim) ? FindPack(dim) : nullptr;
+    unknown.packs += pack != nullptr && pack->rank < 0 ? 1 : 0;
+    unknown.left -= pack == nullptr ? 1 : std::max<std::int64_t>(pack->rank, 0);
+  }
+  return unknown;
+}
+
+bool PackShapes::IsDetermined(std::size_t p) {
+  if (!IsValid(views_[p]) || Param(p).is_tensor == 0) return false;
+  const Unknown unknown = UnknownOf(p);
+  return unknown.packs == 0 && unknown.left == 0;
+}
+
+// Finds the ranks: first from tensors with one unknown pack, again and again. If that does not suffice, a tensor with
+// as many dimensions as its parameter has one for each pack.
+void PackShapes::FindRanks() {
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const bool several : {false, true}) {
+      for (std::size_t p = 0; p < views_.size() && !progress; ++p)
+        progress = FindRanksBy(p, several);
+    }
+  }
+}
+
+bool PackShapes::FindRanksBy(std::size_t p, bool several) {
+  if (!IsValid(views_[p]) || Param(p).is_tensor == 0 || IsBroadcast(Param(p))) return false;
+  const Unknown unknown = UnknownOf(p);
+  if (unknown.packs == 0 || unknown.left < 0) return false;
+  if (several ? unknown.left != unknown.packs : unknown.packs != 1) return false;
+  for (const std::string_view dim : DimsOf(Param(p))) {
+    Pack* pack = IsPack(dim) ? FindPack(dim) : nullptr;
+    if (pack != nullptr && pack->rank < 0) pack->rank = several ? 1 : unknown.left;
+  }
+  return true;
+}
+
+// Returns an error if other tensors give the packs of this one more or fewer dimensions than it has.
+Error PackShapes::CheckRank(std::size_t p) {
+  if (!IsValid(views_[p]) || Param(p).is_tensor == 0) return nullptr;
+  const Unknown unknown = UnknownOf(p);
+  std::string ranks;
+  for (const std::string_view dim : DimsOf(Param(p))) {
+    const Pack* pack = IsPack(dim) ? FindPack(dim) : nullptr;
+    if (pack != nullptr) ranks += Concat(ranks.empty() ? "" : ", ", dim, " has ", pack->rank);
+  }
+  if (ranks.empty() || unknown.packs != 0 || unknown.left == 0) return nullptr;
+  return Invalid("the tensor for ", Spelling(Param(p)), " has rank ", views_[p]->rank,
+                 ", which does not fit the dimensions of other tensors: ", ranks);
+}
+
+// Gives the view of a broadcast parameter all dimensions of its pack. It is repeated along those that it does not have,
+// and along those of size 1.
+Error PackShapes::Repeat(std::size_t p) {
+  if (!IsValid(views_[p])) return nullptr;
+  kdl_tensor& view = *views_[p];
+  std::int32_t at = 0;
+  const Pack* pack = nullptr;
+  for (const std::string_view dim : DimsOf(Param(p))) {
+    pack = IsPack(dim) ? FindPack(dim) : nullptr;
+    if (pack != nullptr) break;
+    ++at;
+  }
+  const std::int32_t others = Param(p).rank - 1;
+  const std::int64_t rank = pack == nullptr ? -1 : others + pack->rank;
+  if (rank > KDL_MAX_RANK || view.rank < others || view.rank > rank || pack->param == nullptr)
+    return nullptr;  // reported elsewhere
+  const auto missing = static_cast<std::int32_t>(rank) - view.rank;
+  std::copy_backward(view.size + at, view.size + view.rank, view.size + rank);
+  std::copy_backward(view.stride + at, view.stride + view.rank, view.stride + rank);
+  std::fill_n(view.size + at, missing, 1);
+  view.rank = static_cast<std::int32_t>(rank);
+  const std::vector<std::int64_t> given(view.size + at + missing, view.size + at + pack->rank);
+  for (std::int32_t d = 0; d < pack->rank; ++d) {
+    const std::int64_t size = pack->sizes[static_cast<std::size_t>(d)];
+    if (view.size[at + d] == size) continue;
+    if (view.size[at + d] != 1)
+      return Invalid("the dimensions ", pack->name, " of the tensor for ", Spelling(Param(p)),
+                     " are ", Text(given), ", which cannot be repeated to ", Text(pack->sizes),
+                     ", those of the tensor for ", Spelling(*pack->param));
+    view.size[at + d] = size;
+    view.stride[at + d] = 0;
+  }
+  return nullptr;
+}
+
+Error PackShapes::CompareAll(std::size_t p) {
+  return ForEachDim(p, [&](Pack* pack, std::int32_t first, std::int32_t) {
+    return pack == nullptr ? Error(nullptr) : Compare(p, *views_[p], first, *pack);
+  });
+}
+
+// Compares the dimensions of a pack with those of the first tensor that has it.
+Error PackShapes::Compare(std::size_t p, const kdl_tensor& view, std::int32_t first, Pack& pack) {
+  const std::vector<std::int64_t> sizes(view.size + first, view.size + first + pack.rank);
+  if (pack.param == nullptr) {
+    pack.param = &Param(p);
+    pack.sizes = sizes;
+  }
+  if (sizes == pack.sizes) return nullptr;
+  return Invalid("the dimensions ", pack.name, " are ", Text(pack.sizes), " in the tensor for ",
+                 Spelling(*pack.param), ", but ", Text(sizes), " in the tensor for ",
+                 Spelling(Param(p)));
+}
+
+}  // namespace kdl::runtime
