@@ -27,7 +27,8 @@
 // A reduction in sequential order reads several elements before it combines them, because reading takes longer.
 //
 // A reduction in 64-lane order is done in two steps. First, each of 64 lanes reduces its elements. Then, the
-// results of the lanes are combined in the specified order.
+// results of the lanes are combined in the specified order. If there are so few rows that no thread has several lanes,
+// a lane computes several elements before it combines them.
 //
 //   %m = reduce max %x over c {order = lanes64}
 //   ->
@@ -46,18 +47,17 @@ constexpr int64_t kParts = 8;  // the number of groups of lanes that are combine
 // The number of elements that are read before they are combined in order. Reading from workgroup memory takes about as
 // long as eight additions that depend on each other.
 constexpr int64_t kReadTogether = 8;
+// The number of elements that a lane computes before it combines them, if a thread has one lane. More of them would need
+// more registers, and so fewer workgroups would share a multiprocessor.
+constexpr int64_t kLaneTogether = 4;
 
 /// A point, given by its absolute index along each axis.
 using Point = std::map<AxisId, Value*>;
 
 class PointFolder {
  public:
-  PointFolder(ir::Module& module, ir::Function& kernel, bool computes_operands)
-      : module_(module),
-        kernel_(kernel),
-        order_(kernel),
-        b_(module),
-        computes_operands_(computes_operands) {}
+  PointFolder(ir::Module& module, ir::Function& kernel, const SimtFacts& facts)
+      : module_(module), kernel_(kernel), facts_(facts), order_(kernel), b_(module) {}
 
   void ExpandOp(Op* op) {
     b_.StandAt(op);
@@ -225,14 +225,22 @@ class PointFolder {
     return b_.Binary(kind, a, b);
   }
 
-  /// Returns the accumulator combined with the term at the point.
-  Value* AccumulateTerm(Value* acc, const Point& point) {
-    Value* a = b_.Cast(Element(at_->operand(0), point), Acc());
-    if (!IsProduct()) return Together(acc, a);
-    Value* b = b_.Cast(Element(at_->operand(1), point), Acc());
-    if (IsFloat(Acc())) return b_.Fma(a, b, acc);
-    return b_.Add(acc, b_.Mul(a, b));
+  /// Returns the factors of a product's term at the point, or the element that a reduction combines.
+  Values TermAt(const Point& point) {
+    Values term;
+    for (size_t i = 0; i < (IsProduct() ? 2 : 1); ++i)
+      term.push_back(b_.Cast(Element(at_->operand(i), point), Acc()));
+    return term;
   }
+
+  Value* Accumulate(Value* acc, const Values& term) {
+    if (!IsProduct()) return Together(acc, term[0]);
+    if (IsFloat(Acc())) return b_.Fma(term[0], term[1], acc);
+    return b_.Add(acc, b_.Mul(term[0], term[1]));
+  }
+
+  /// Returns the accumulator combined with the term at the point.
+  Value* AccumulateTerm(Value* acc, const Point& point) { return Accumulate(acc, TermAt(point)); }
 
   Value* Start(const Point& point) {
     return IsProduct() ? Element(ir::ContractionOp(at_).into(), point) : Identity();
@@ -243,7 +251,8 @@ class PointFolder {
     bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
     computed_.clear();
     for (Value* operand : op->operands()) {
-      if (lanes && computes_operands_ && IsComputedHere(operand)) computed_.push_back(operand);
+      // Only threads that load vectors read a tensor as fast as workgroup memory.
+      if (lanes && facts_.vector_bytes > 0 && IsComputedHere(operand)) computed_.push_back(operand);
     }
     Values made = lanes ? InLanes(op, folded) : InSequence(op, folded);
     made[0]->set_name(op->result()->name());
@@ -390,14 +399,44 @@ class PointFolder {
     Range range = BlockRangeOf(folded.back());
     // Beyond the block's end, an index might be too large for an i64.
     Value* first = b_.Add(range.begin, b_.Min(lane, range.size));
-    return Loops(slow, 0, point, {start}, [&](const Point& row, const Values& before) {
-      return MakeLoop(b_, {first, range.end, kLanes}, before,
-                      [&](Value* index, const Values& acc) -> Values {
-                        Point term = row;
-                        term[folded.back()] = index;
-                        return {AccumulateTerm(acc[0], term)};
+    return Loops(slow, 0, point, {start}, [&](const Point& row, Values acc) -> Values {
+      Value* begin = first;
+      auto fold = [&](Value* index, Value* sum, int64_t count) {
+        std::vector<Values> terms;
+        for (int64_t number = 0; number < count; ++number) {
+          Point term = row;
+          term[folded.back()] = number == 0 ? index : b_.Add(index, b_.I64(number * kLanes));
+          terms.push_back(TermAt(term));
+        }
+        for (const Values& term : terms) sum = Accumulate(sum, term);
+        return sum;
+      };
+      if (HasOneLanePerThread(folded.back())) {
+        // Carries the index after the last element.
+        Value* last = b_.Sub(range.end, b_.I64((kLaneTogether - 1) * kLanes));
+        Values most = MakeLoop(b_, {first, last, kLaneTogether * kLanes}, {acc[0], first},
+                               [&](Value* index, const Values& before) -> Values {
+                                 Value* sum = fold(index, before[0], kLaneTogether);
+                                 return {sum, b_.Add(index, b_.I64(kLaneTogether * kLanes))};
+                               });
+        acc = {most[0]};
+        begin = most[1];
+      }
+      return MakeLoop(b_, {begin, range.end, kLanes}, acc,
+                      [&](Value* index, const Values& before) -> Values {
+                        return {fold(index, before[0], 1)};
                       });
     })[0];
+  }
+
+  /// Returns whether the result has so few elements that no thread has several lanes, while each lane has many elements
+  /// along the axis.
+  bool HasOneLanePerThread(AxisId axis) const {
+    int64_t lanes = kLanes;
+    for (AxisId kept : at_->result()->type()->axes) lanes *= kernel_.axis(kept).extent->value;
+    Size extent = kernel_.axis(axis).extent;
+    return facts_.vector_bytes > 0 && lanes <= facts_.threads &&
+           extent->kind == SizeKind::Constant && extent->value >= 2 * kLaneTogether * kLanes;
   }
 
   /// `count` elements of a tile along an axis, each `apart` elements after the previous one.
@@ -493,9 +532,9 @@ class PointFolder {
 
   ir::Module& module_;
   ir::Function& kernel_;
+  const SimtFacts& facts_;
   AxisOrder order_;
   ir::Builder b_;
-  bool computes_operands_;
   Op* at_ = nullptr;  ///< the op that is being replaced
   std::vector<Value*>
       computed_;                ///< its operands whose elements are computed where they are needed
@@ -508,9 +547,7 @@ class PointFolder {
 }  // namespace
 
 void RunExpandReductions(PassContext& context, ir::Function& kernel) {
-  // Only threads that load vectors read a tensor as fast as workgroup memory.
-  bool computes_operands = SimtFactsOf(context).vector_bytes > 0;
-  PointFolder folder(context.module, kernel, computes_operands);
+  PointFolder folder(context.module, kernel, SimtFactsOf(context));
   std::vector<Op*> ops;
   ir::Walk(kernel.body, [&](Op* op) { ops.push_back(op); });
   for (Op* op : ops) folder.ExpandOp(op);

@@ -29,6 +29,12 @@ KDL_KERNEL_PASS(
     .gives = {&kBlocksDistributed}, .options = {&kGroupRows});
 
 KDL_KERNEL_PASS(
+    KeepRows, .name = "keep-rows",
+    .summary = "loads rows that several loops read into workgroup memory, if they fit there",
+    .needs = {{&kElementwiseFused, "elementwise loops then contain the loads"},
+              {&kBlocksDistributed, "the rows of a block are handled one after the other"}});
+
+KDL_KERNEL_PASS(
     AssignThreadLayouts, .name = "assign-thread-layouts",
     .summary = "assigns a block of each product to every thread, with the result in registers",
     .needs = {{&kTilesSelected, "a layout needs constant extents"},

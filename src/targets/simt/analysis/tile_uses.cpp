@@ -82,6 +82,14 @@ bool IsStreamedAlong(const Value* tile, AxisId axis) {
   return repeats && axes.size() > 1 && std::ranges::all_of(tile->uses(), reads_along);
 }
 
+bool IsRowOfIteration(const Value* tile) {
+  const Op* loop = tile->def()->parent_region()->parent();
+  return loop && loop->kind() == OpKind::Loop && tile->type()->axes.size() == 1 &&
+         std::ranges::all_of(tile->uses(), [](const ir::Use& use) {
+           return use.user->kind() == OpKind::Element && ElementwiseLoopAround(use.user);
+         });
+}
+
 bool UpdatesInOrder(const Op* elementwise) {
   bool found = false;
   ir::Walk(elementwise->region(), [&](const Op* op) {

@@ -25,6 +25,8 @@ std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
 /// Returns whether each iteration of a loop makes the tile, and only elementwise loops read it, in which adjacent
 /// threads read elements that are adjacent along the axis.
 bool IsStreamedAlong(const ir::Value* tile, ir::AxisId axis);
+/// Returns whether each iteration of a loop makes the tile, which has one axis, and only elementwise loops read it.
+bool IsRowOfIteration(const ir::Value* tile);
 /// Returns whether several points of the elementwise loop may update the same element. If so, the values must
 /// be combined in order.
 bool UpdatesInOrder(const ir::Op* elementwise);

@@ -146,7 +146,8 @@ void WorkgroupExpander::DistributePoints(const Op* op, const AxisList& axes, con
         },
         [&] { tiles_.DistributeSide(op, axes, threads_, side.count(), one_group); });
   };
-  passes::MakeIf(b_, side.Fits(), in_groups, [&] { tiles_.Distribute(op, axes, body); });
+  passes::MakeIf(b_, side.Fits(), in_groups,
+                 [&] { tiles_.DistributeSingly(op, axes, threads_, body); });
 }
 
 void WorkgroupExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
@@ -204,7 +205,7 @@ Values WorkgroupExpander::MakePoint(const Op* op, const AxisList& axes, const Va
   for (size_t i = 0; i < axes.size(); ++i) {
     Value* index = b_.Add(Facts(op, axes[i]).start, place[i]);
     scalars_[op->region()->param(i)] = index;
-    places_[index] = place[i];
+    places_.Set(index, axes[i], place[i]);
   }
   ExpandRegion(op->region());
   in_elementwise_ = false;
@@ -225,9 +226,8 @@ void WorkgroupExpander::ExpandElement(const Op* op) {
   Values place;
   for (size_t i = 0; i < axes.size(); ++i) {
     Value* index = Scalar(element.point()[i]);
-    auto known = places_.find(index);
-    place.push_back(known != places_.end() ? known->second
-                                           : b_.Sub(index, Facts(op, axes[i]).start));
+    Value* known = places_.Find(index, axes[i]);
+    place.push_back(known ? known : b_.Sub(index, Facts(op, axes[i]).start));
   }
   scalars_[op->result()] = tiles_.Load(element.tile(), tiles_.BufferOf(element.tile()), place);
 }

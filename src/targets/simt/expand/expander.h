@@ -118,8 +118,7 @@ class WorkgroupExpander {
   AlignedRows rows_;
   FactorCopies factor_copies_;
   BlockCopies block_copies_;
-  /// Maps each new index to its offset from the start of its block.
-  std::unordered_map<const Value*, Value*> places_;
+  BlockOffsets places_;                         ///< of the new indices of elementwise loops
   IterationTensorTiles* iterations_ = nullptr;  ///< tensor tiles of the enclosing loop
   TensorTileLoop* blocks_tensor_tiles_ = nullptr;
   bool in_elementwise_ = false;

@@ -65,7 +65,7 @@ bool FactorCopies::Takes(const Op* op) const {
   if (!OnlyLoad(op)) return false;
   const Value* tile = op->result();
   AxisId last = tiles_.MemoryOrder(tile).back();
-  bool is_fetched = tiles_.IsFactor(tile) || IsStreamedAlong(tile, last);
+  bool is_fetched = tiles_.IsFactor(tile) || IsStreamedAlong(tile, last) || IsLongRow(tile);
   if (!is_fetched || tile->type()->scalar == kdl::Scalar::Bool || tiles_.IsInRegisters(tile) ||
       tiles_.LiesInPanels(tile))
     return false;
@@ -74,15 +74,13 @@ bool FactorCopies::Takes(const Op* op) const {
 
 void FactorCopies::Begin(const Op* elementwise, Value* tensor, Value* buffer,
                          const IndexAt& index_at, const std::function<void()>& otherwise) {
-  int64_t parts = 1;
-  for (AxisId axis : LoopAxes(elementwise)) parts *= tiles_.Extent(axis);
-  Value* is_whole = IsWhole(elementwise);
-  Value* copies = b_.And(is_whole, IsAligned(elementwise, tensor, index_at));
+  Value* are_whole = HasWholeCopies(elementwise);
+  Value* copies = b_.And(are_whole, IsAligned(elementwise, tensor, index_at));
   MakeIf(
       b_, copies, {},
       [&]() -> Values {
         Value* zero = b_.I64(0);
-        Value* all = b_.I64(parts / CopyLanes(elementwise->result()));
+        Value* all = CountCopies(elementwise);
         MakeWorkgroupLoop(b_, {zero, all}, [&](Value* number) {
           CopyPart(elementwise, number, tensor, buffer, index_at);
         });
@@ -100,9 +98,32 @@ void FactorCopies::Await() {
   b_.Create(OpKind::AsyncCopyWait, {std::exchange(begun_, {})}, {});
 }
 
-Value* FactorCopies::IsWhole(const Op* elementwise) {
+/// Returns whether the tile is a row of which each thread would load several vectors.
+bool FactorCopies::IsLongRow(const Value* tile) const {
+  constexpr int64_t kLeastBytes = 8 << 10;
+  return IsRowOfIteration(tile) &&
+         tiles_.Extent(tile->type()->axes[0]) * Bytes(tile->type()->scalar) >= kLeastBytes;
+}
+
+/// Emits the number of copies. All blocks are whole, except for that of a row.
+Value* FactorCopies::CountCopies(const Op* elementwise) {
+  AxisList axes = LoopAxes(elementwise);
+  int64_t lanes = CopyLanes(elementwise->result());
+  if (axes.size() == 1) return b_.Div(tiles_.FactsAt(elementwise, axes[0]).size, b_.I64(lanes));
+  int64_t elements = 1;
+  for (AxisId axis : axes) elements *= tiles_.Extent(axis);
+  return b_.I64(elements / lanes);
+}
+
+/// Emits the condition that the blocks are whole. A row may be shorter if it consists of whole copies.
+Value* FactorCopies::HasWholeCopies(const Op* elementwise) {
+  AxisList axes = LoopAxes(elementwise);
+  if (axes.size() == 1) {
+    Value* size = tiles_.FactsAt(elementwise, axes[0]).size;
+    return b_.Eq(b_.Rem(size, b_.I64(CopyLanes(elementwise->result()))), b_.I64(0));
+  }
   Value* whole = nullptr;
-  for (AxisId axis : LoopAxes(elementwise)) {
+  for (AxisId axis : axes) {
     Value* extent = b_.I64(tiles_.Extent(axis));
     Value* is_whole = b_.Eq(tiles_.FactsAt(elementwise, axis).size, extent);
     whole = whole ? b_.And(whole, is_whole) : is_whole;

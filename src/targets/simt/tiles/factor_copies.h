@@ -11,7 +11,7 @@ namespace kdl::simt {
 /// Fetches a product's factors to workgroup memory with asynchronous copies, which bypass the registers and
 /// move several elements each. This works for elementwise loops that do nothing but load their elements.
 /// Copies of several factors can be in flight at the same time. Tiles that each iteration of a loop loads, and that
-/// threads read in the order in which they lie in memory, are fetched in the same way.
+/// threads read in the order in which they lie in memory, are fetched in the same way, and so are long rows.
 class FactorCopies {
  public:
   using Values = passes::Values;
@@ -32,7 +32,9 @@ class FactorCopies {
 
  private:
   int64_t CopyLanes(const ir::Value* tile) const;
-  ir::Value* IsWhole(const ir::Op* elementwise);
+  bool IsLongRow(const ir::Value* tile) const;
+  ir::Value* CountCopies(const ir::Op* elementwise);
+  ir::Value* HasWholeCopies(const ir::Op* elementwise);
   ir::Value* IsAligned(const ir::Op* elementwise, ir::Value* tensor, const IndexAt& index_at);
   Values FirstPoint(const ir::Op* elementwise);
   void CopyPart(const ir::Op* elementwise, ir::Value* number, ir::Value* tensor, ir::Value* buffer,

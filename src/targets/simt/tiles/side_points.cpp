@@ -195,7 +195,10 @@ bool SidePoints::StudyOp(const Op* op) {
     case OpKind::Store:
       return StudyAccess(op);
     case OpKind::Element:
-      if (UsesElements(op)) AddGrouped(op->operand(0));
+      if (UsesElements(op)) {
+        AddGrouped(op->operand(0));
+        elements_.push_back(op);
+      }
       return true;
     case OpKind::Loop:
       return StudyLoop(op);
@@ -318,10 +321,24 @@ bool SidePoints::UsesElements(const Op* op) const {
   for (size_t i = 0; i < axes.size(); ++i) {
     auto along = along_.find(point[i]);
     bool is_last = tiles_.IsLast(tile, axes[i]);
-    if (is_last ? along == along_.end() || along->second.axis != axes[i] : !IsSame(point[i]))
-      return false;
+    if (is_last ? along == along_.end() : !IsSame(point[i])) return false;
   }
   return true;
+}
+
+/// If an elementwise loop over blocks of one axis reads the elements of a tile over blocks of another one, which divides
+/// the same dimension differently, returns the number of elements from the start of the tile's block to that of the
+/// loop's block. Otherwise returns null.
+Value* SidePoints::GapOfBlocks(const Op* op) {
+  const AxisList& axes = op->operand(0)->type()->axes;
+  auto point = op->Segment(ir::ElementOp::at_point);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    auto along = along_.find(point[i]);
+    if (along == along_.end() || along->second.axis == axes[i]) continue;
+    return b_.Sub(tiles_.FactsAt(elementwise_, along->second.axis).start,
+                  tiles_.FactsAt(op, axes[i]).start);
+  }
+  return nullptr;
 }
 
 Value* SidePoints::Fits() {
@@ -333,6 +350,9 @@ Value* SidePoints::Fits() {
   are_whole(tiles_.FactsAt(elementwise_, last_).size);
   if (!begins_.empty()) are_whole(tiles_.FactsAt(elementwise_, last_).start);
   for (const auto& [loop, block] : begins_) are_whole(tiles_.FactsForBlock(block).size);
+  for (const Op* element : elements_) {
+    if (Value* gap = GapOfBlocks(element)) are_whole(gap);
+  }
   if (facts_.vectors_anywhere) return fits;
   maker_.scalars[last_param_] = tiles_.FactsAt(elementwise_, last_).start;
   for (const auto& [loop, block] : begins_)
@@ -369,7 +389,7 @@ std::vector<std::vector<Values>> SidePoints::Make(const std::vector<Values>& pla
       for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
         Value* index = is_last ? Plus(first, point) : first;
         made_[param].push_back(index);
-        maker_.places[index] = is_last ? Plus(place[i], point) : place[i];
+        maker_.places.Set(index, axis, is_last ? Plus(place[i], point) : place[i]);
       }
     }
   }
@@ -463,7 +483,8 @@ void SidePoints::ExpandPointLoop(const Op* op) {
     for (size_t point = 0; point < count; ++point) {
       size_t in_group = point % static_cast<size_t>(count_);
       made_[params[0]].push_back(start ? Plus(first, in_group) : first);
-      if (start) maker_.places[made_[params[0]][point]] = Plus(index, in_group);
+      if (start)
+        maker_.places.Set(made_[params[0]][point], along_[params[0]].axis, Plus(index, in_group));
     }
     for (size_t i = 1; i < params.size(); ++i) {
       auto from = carried.begin() + static_cast<std::ptrdiff_t>((i - 1) * count);
@@ -544,15 +565,13 @@ Values SidePoints::ElementsOf(const Op* op, size_t group) {
   Values place;
   for (size_t i = 0; i < axes.size(); ++i) {
     auto along = along_.find(point[i]);
-    if (along != along_.end()) {
+    if (along != along_.end() && along->second.axis == axes[i]) {
       place.push_back(along->second.places[group]);
       continue;
     }
     Value* index = OfGroup(AtAllPoints(point[i]), group)[0];
-    auto known = maker_.places.find(index);
-    place.push_back(known != maker_.places.end()
-                        ? known->second
-                        : b_.Sub(index, tiles_.FactsAt(op, axes[i]).start));
+    Value* known = maker_.places.Find(index, axes[i]);
+    place.push_back(known ? known : b_.Sub(index, tiles_.FactsAt(op, axes[i]).start));
   }
   return tiles_.LoadSide(tile, tiles_.BufferOf(tile), place, count_);
 }

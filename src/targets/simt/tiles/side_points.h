@@ -32,11 +32,31 @@ class AlignedRows {
   std::map<std::pair<const ir::Value*, int64_t>, ir::Value*> known_;
 };
 
+/// The offset of an index from the start of a block of the axis.
+struct BlockOffset {
+  ir::AxisId axis;
+  ir::Value* offset;
+};
+/// The offsets of indices that are known to be in a block.
+class BlockOffsets {
+ public:
+  void Set(const ir::Value* index, ir::AxisId axis, ir::Value* offset) {
+    offsets_[index] = {axis, offset};
+  }
+  /// Returns the offset from the start of a block of the axis, or null if it is not known.
+  ir::Value* Find(const ir::Value* index, ir::AxisId axis) const {
+    auto found = offsets_.find(index);
+    return found != offsets_.end() && found->second.axis == axis ? found->second.offset : nullptr;
+  }
+
+ private:
+  std::unordered_map<const ir::Value*, BlockOffset> offsets_;
+};
+
 /// The state for expanding the ops of an elementwise loop, one point after another.
 struct PointMaker {
   ir::ValueMap& scalars;  ///< maps old scalars to their new values at the current point
-  /// Maps each new index to its offset from the start of its block.
-  std::unordered_map<const ir::Value*, ir::Value*>& places;
+  BlockOffsets& places;   ///< of the new indices
   std::function<void(ir::Op*)> expand;
   /// Selects the registers of a group's point, in a loop whose points have a thread layout. Empty in other loops.
   std::function<void(size_t)> select = {};
@@ -88,6 +108,7 @@ class SidePoints {
   bool StudyAccess(const ir::Op* access);
   bool ChecksTogether(const ir::Op* access) const;
   bool UsesElements(const ir::Op* element) const;
+  ir::Value* GapOfBlocks(const ir::Op* element);
   bool IsSame(const ir::Value* value) const { return !varying_.contains(value); }
   bool HasAlignedRows(int64_t count) const;
   int64_t CountPoints() const;
@@ -133,6 +154,7 @@ class SidePoints {
   std::vector<std::pair<const ir::Op*, const ir::Value*>> begins_;
   std::vector<const ir::Value*> grouped_;  ///< tiles that are accessed in vectors
   std::vector<const ir::Op*> global_;      ///< loads and stores that become vector accesses
+  std::vector<const ir::Op*> elements_;    ///< `element` ops that become vector accesses
   std::unordered_map<const ir::Value*, Values>
       made_;  ///< each old value's values at all points of all groups
 };

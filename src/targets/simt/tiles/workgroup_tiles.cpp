@@ -15,6 +15,10 @@ namespace {
 // make compile times grow faster than the row, but would not make kernels faster.
 constexpr int64_t kMostSeparateGroups = 32;
 
+// A block of so many elements along a row is long, and short if it has at most one of `kShortPart` parts of them.
+constexpr int64_t kLongBlock = 1024;
+constexpr int64_t kShortPart = 8;
+
 /// Returns the number of loads that a thread has in flight at once; `each` is the total number of its loads.
 /// Each load needs a register, and all iterations must have the same number of loads.
 int64_t TakenTogether(int64_t each) {
@@ -179,13 +183,33 @@ void WorkgroupTiles::Distribute(const Op* at, const AxisList& axes, const Body& 
   MakeWorkgroupLoop(b_, {zero, points}, [&](Value* number) { AtPoint(at, axes, number, body); });
 }
 
+Value* WorkgroupTiles::AreShort(const Op* at, const AxisList& axes) {
+  if (axes.size() != 2 || Extent(axes[1]) < kLongBlock) return nullptr;
+  return b_.Le(FactsAt(at, axes[1]).size, b_.I64(Extent(axes[1]) / kShortPart));
+}
+
+void WorkgroupTiles::DistributeSingly(const Op* at, const AxisList& axes, int64_t threads,
+                                      const Body& body) {
+  Value* are_short = AreShort(at, axes);
+  int64_t inner = Extent(axes.back()) / kShortPart;
+  if (!are_short || (threads % inner != 0 && inner % threads != 0))
+    return Distribute(at, axes, body);
+  MakeIf(
+      b_, are_short, [&] { DistributeRows(at, axes, {threads, inner, 1}, body); },
+      [&] { Distribute(at, axes, body); });
+}
+
 void WorkgroupTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t threads,
                                     int64_t count, const Body& body) {
   int64_t inner = 1;  // the number of groups that cover all axes but the first
   for (size_t i = 1; i < axes.size(); ++i) inner *= Extent(axes[i]);
   inner /= count;
-  if (axes.size() > 1 && inner > 0 && (threads % inner == 0 || inner % threads == 0))
-    return DistributeRows(at, axes, {threads, inner, count}, body);
+  auto in_rows = [&](int64_t groups) { DistributeRows(at, axes, {threads, groups, count}, body); };
+  if (axes.size() > 1 && inner > 0 && (threads % inner == 0 || inner % threads == 0)) {
+    Value* are_short = AreShort(at, axes);
+    if (!are_short) return in_rows(inner);
+    return MakeIf(b_, are_short, [&] { in_rows(inner / kShortPart); }, [&] { in_rows(inner); });
+  }
   Value* side = b_.I64(count);
   Value* parts = b_.Div(CountPoints(at, axes), side);
   Value* zero = b_.I64(0);

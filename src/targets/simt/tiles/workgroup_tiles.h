@@ -82,6 +82,9 @@ class WorkgroupTiles {
   // -- Points
   /// Distributes all points over the given axes to the threads, one by one.
   void Distribute(const ir::Op* at, const ir::AxisList& axes, const Body& body);
+  /// Like `Distribute`, but if the blocks are short (see `AreShort`), each row has a thread for every few points.
+  void DistributeSingly(const ir::Op* at, const ir::AxisList& axes, int64_t threads,
+                        const Body& body);
   /// Distributes groups of `count` points that are contiguous along the last axis. The block must consist of
   /// whole groups.
   void DistributeSide(const ir::Op* at, const ir::AxisList& axes, int64_t threads, int64_t count,
@@ -138,6 +141,9 @@ class WorkgroupTiles {
   };
   void DistributeRows(const ir::Op* at, const ir::AxisList& axes, const Rows& rows,
                       const Body& body);
+  /// If blocks along the last of two axes are long, emits the condition that this one is short: a tensor may have short
+  /// rows. Otherwise returns null.
+  ir::Value* AreShort(const ir::Op* at, const ir::AxisList& axes);
 
   ir::Type BufferType(const ir::Value* tile);
 
