@@ -236,8 +236,8 @@ class RowKeeper {
   void KeepRows() {
     int64_t columns = MostColumns();
     if (columns < kLongRow) return;
-    bool has_own_blocks = block_.loop()->results().empty() && block_.blocks().size() == 1 &&
-                          block_.UsesOnlyRows();
+    bool has_own_blocks =
+        block_.loop()->results().empty() && block_.blocks().size() == 1 && block_.UsesOnlyRows();
     b_.StandAt(has_own_blocks ? block_.loop() : block_.loop()->region()->terminator());
     for (const Value* block : block_.blocks()) {
       AxisId axis = block->type()->axes[0];
