@@ -23,6 +23,7 @@
 #include "tools/timing/bench_report.h"
 #include "tools/timing/measure_options.h"
 #include "tools/timing/placed_kernel.h"
+#include "tools/timing/roofline.h"
 
 namespace kdl::tools {
 
@@ -307,7 +308,7 @@ class Bench {
   int Write() {
     std::vector<driver::OutputFile> files;
     driver::AddJson("rows", BenchJson(rows_));
-    if (!options_.plot.empty()) files.push_back({options_.plot, RooflineSvg(rows_)});
+    if (!options_.plot.empty()) files.push_back({options_.plot, RooflineSvg(rows_, TitleForNow())});
     driver::WriteOutputFiles(files, session_.diagnostics);
     return driver::Finish(session_);
   }

@@ -80,9 +80,33 @@ def check_rows(source, folder):
     checks.expect("the table has a head and as many lines", len(lines) == 1 + len(rows), run.stdout)
     checks.expect("what depends on the data has no rate",
                   all(re.search(r" -\s", line) for line in lines if line.startswith("halved")), run.stdout)
-    points = ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}circle")
-    checks.expect("a point for each row whose work is known",
-                  len(list(points)) == sum(row["operations"] is not None for row in rows))
+    check_picture(picture, [row for row in rows if row["operations"] is not None])
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def check_picture(file, rows):
+    """Compares the roofline with the rows whose work is known."""
+    picture = ElementTree.parse(file).getroot()
+    texts = ["".join(text.itertext()) for text in picture.iter(f"{SVG}text")]
+    axes = ["".join(text.itertext()) for text in picture.iter(f"{SVG}text") if text.get("class") == "axis"]
+    checks.expect("both axes have a unit", sorted(axes) == ["Gop/s", "operations per byte"], str(axes))
+    checks.expect("the picture has a title, a machine and a date", texts[0].startswith("Roofline of ")
+                  and len(texts[0]) > 12 and re.fullmatch(r"\d{4}-\d\d-\d\d", texts[1]), str(texts[:2]))
+    checks.expect("a point for each row", len(list(picture.iter(f"{SVG}circle"))) == len(rows))
+    for row in rows:
+        checks.expect(f"the list has {row['kernel']} with its sizes",
+                      any(text.startswith(f"{row['kernel']} {row['sizes']}: ") for text in texts), str(texts))
+    threads = {row["threads"] for row in rows}
+    roofs = [[tuple(map(float, point.split(","))) for point in line.get("points").split()] for line in picture.iter(f"{SVG}polyline")]
+    checks.expect("a roof of f32 and one of f64 for each number of threads", len(roofs) == 2 * len(threads)
+                  and texts.count("f32") == texts.count("f64") == len(threads), str(texts))
+    for (x0, y0), (x1, y1), (x2, y2) in roofs:
+        checks.expect("a roof has a slope and then a limit", x0 < x1 < x2 and y0 > y1 and y1 == y2, str(roofs))
+    width, height = map(float, picture.get("viewBox").split()[2:])
+    checks.expect("everything is inside of the picture", all(0 <= float(one.get("x")) <= width and 0 <= float(one.get("y")) <= height
+                                                             for one in picture.iter(f"{SVG}text")))
 
 
 def check_against(source, folder):

@@ -23,6 +23,7 @@
 #include "tools/suite/suite_file.h"
 #include "tools/suite/suite_row.h"
 #include "tools/timing/measure_options.h"
+#include "tools/timing/roofline.h"
 
 namespace kdl::tools {
 
@@ -190,7 +191,8 @@ class SuiteRun {
   void Write() {
     driver::AddJson("rows", SuiteJson(rows_));
     if (options_.plot.empty()) return;
-    driver::WriteOutputFiles({{options_.plot, RooflineSvg(TimesOf(rows_))}}, diagnostics_);
+    driver::WriteOutputFiles({{options_.plot, RooflineSvg(TimesOf(rows_), TitleForNow())}},
+                             diagnostics_);
   }
 
   const driver::Options& options_;

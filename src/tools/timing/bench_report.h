@@ -53,8 +53,4 @@ std::string BenchJson(const std::vector<BenchRow>& rows);
 /// Parses what BenchJson returns, one of its objects, or the object of `--json`. Returns the first row, or nothing for another text.
 std::optional<BenchRow> ParseBenchRow(std::string_view text);
 
-/// Returns a roofline plot as SVG. It shows operations per second against operations per byte for
-/// each row, and the limits of the machine.
-std::string RooflineSvg(const std::vector<BenchRow>& rows);
-
 }  // namespace kdl::tools
