@@ -229,7 +229,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
 /// Whether `explain` is asked for a report on a file rather than for a topic.
 bool IsReport(const Options& options) {
   return options.workspace || options.placement || options.communication || options.copies ||
-         options.tiles || options.perf;
+         options.tiles || options.perf || options.assembly;
 }
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
@@ -253,11 +253,12 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
                   DiagnosticEngine& diagnostics) {
   bool is_report = IsReport(options);
   if (options.command != Command::Explain || options.help) return;
-  if (is_report && !options.tiles && !options.perf && !options.kernel.empty())
+  bool selects = options.tiles || options.perf || options.assembly;
+  if (is_report && !selects && !options.kernel.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
   if ((options.tiles || options.copies) && !options.html.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--html",
-                       "--workspace, --placement, --communication or --perf");
+                       "--workspace, --placement, --communication, --perf or --asm");
   constexpr std::string_view kOnlyCommunication[] = {"program", "set", "arg", "ranks"};
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);

@@ -17,6 +17,7 @@
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
+#include "tools/explain/assembly.h"
 #include "tools/explain/communication.h"
 #include "tools/explain/decide_targets.h"
 #include "tools/explain/examples.h"
@@ -167,7 +168,7 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
   if (word.ends_with(".kdl") || word.ends_with(".kir"))
     return fmt::format(
         "to explain a file, use `kernelc explain --tiles {}`, or --workspace, --placement, "
-        "--communication, --copies or --perf",
+        "--communication, --copies, --perf or --asm",
         word);
   static constexpr std::string_view kCommands[] = {
 #define KDL_COMMAND(kind, name, words, most_files, summary, more) name,
@@ -264,6 +265,16 @@ void ExplainCommunication(driver::Session& s) {
   driver::AddJson("communication", CommunicationJson(*report));
 }
 
+/// Shows the instructions of kernels next to the source. Only code with debug information has source lines.
+int RunAssembly(const driver::Options& options, const targets::Registry& families) {
+  driver::Options with_lines = options;
+  with_lines.lines = true;
+  driver::Session session(with_lines, families);
+  std::optional<AssemblyReport> report = ExplainedAssembly(session);
+  if (report) Show(session, *report);
+  return driver::Finish(session);
+}
+
 int RunReport(const driver::Options& options, const targets::Registry& families,
               void (*explain)(driver::Session&)) {
   driver::Session session(options, families);
@@ -278,6 +289,7 @@ int RunExplain(const driver::Options& options, const targets::Registry& families
   if (options.copies) return RunReport(options, families, ExplainCopies);
   if (options.tiles) return RunReport(options, families, ExplainTiles);
   if (options.perf) return RunReport(options, families, ExplainPerf);
+  if (options.assembly) return RunAssembly(options, families);
   if (options.placement) return RunReport(options, families, ExplainPlacement);
   if (options.communication) return RunReport(options, families, ExplainCommunication);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what `kernelc bench --annotate` and `kernelc run --profile` say about where time goes."""
+"""Checks what `kernelc bench --annotate`, `kernelc run --profile` and `kernelc explain --asm` say about where time goes."""
 
 import pathlib
 import re
@@ -33,6 +33,23 @@ STAGES = """kernel staged(x: in f32[N], y: out f32[N]) {
     stage second { spmd for i in blocks { y[i] = q.pop(i) + 1.0; } }
 }
 export program run(x: in f32[N], y: out f32[N]) { spmd(core_num = 1) staged(x, y); }
+"""
+# The root is in line 8, and an inlined fn of the library in line 7.
+ROOTS = """fn half(v: f32) -> f32 {
+    return 0.5 * v;
+}
+
+export kernel roots(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 64 {
+        let a = exp(x[i]);
+        let b = sqrt(a);
+        y[i] = half(b);
+    }
+}
+
+export kernel copies(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 64 { y[i] = x[i]; }
+}
 """
 
 
@@ -74,10 +91,54 @@ def check_profile(folder):
     checks.expect("and what stages wait for", re.search(r"~ 'q\.p(ush|op).*' waits|~ q\.p(ush|op)", text), text)
 
 
+def lines_of_code(text):
+    """Returns the line of the source for each instruction in the output of `explain --asm`."""
+    line, found = None, []
+    for row in text.split("\n"):
+        if shown := re.match(r" *(\d+)  (.*)$", row):
+            line = int(shown[1])
+            checks.expect(f"line {line} is shown as it is", shown[2] == ROOTS.split("\n")[line - 1], row)
+        elif row.startswith(" " * 12):
+            found.append((row.strip(), line))
+    return found
+
+
+def check_assembly(folder):
+    file = folder / "roots.kdl"
+    file.write_text(ROOTS)
+    words = ["kernelc", "explain", "--asm", file, "--target", "host?isa=x86-64-v3"]
+    code = lines_of_code(call(*words, "--kernel", "roots"))
+    checks.expect("all instructions have lines of the kernel or of its fn", {line for _, line in code} <= {2, 5, 6, 7, 8, 9}, str(code[:9]))
+    checks.expect("the root is in line 8", {line for one, line in code if one.startswith("vsqrtps")} == {8})
+    products = {line for one, line in code if re.match(r"vmulps|vfn?m(add|sub)", one)}
+    checks.expect("products are in line 7, which calls exp, and in half", products == {2, 7}, str(products))
+    text = call(*words)
+    checks.expect("without --kernel, both kernels are shown",
+                  re.findall(r"^kernel (\w+) on (.*)$", text, re.M) == [("roots", "x86-64-v3"), ("copies", "x86-64-v3")], text[:200])
+    plain = call(*words, "--kernel", "roots", "-O0")
+    checks.expect("-O0 shows other code", lines_of_code(plain) != code)
+    arm = call(*words[:-1], "host?isa=armv8-a", "--kernel", "roots")
+    checks.expect("other processors have code, too", {line for one, line in lines_of_code(arm) if one.startswith("fsqrt")} == {8}, arm[:500])
+    check_page(folder, words)
+
+
+def check_page(folder, words):
+    call(*words, "--kernel", "roots", "--html", folder / "roots.html")
+    page = (folder / "roots.html").read_text()
+    source, instructions = re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)
+    lines = [set(re.findall(r'data-line="(\d+)"', side)) for side in (source, instructions)]
+    checks.expect("each instruction of the page has its line on the other side", lines[0] == lines[1] and "8" in lines[0], str(lines))
+    checks.expect("the page has the source", "let b = sqrt(a);" in source and "vsqrtps" in instructions)
+    checks.expect("the page needs no network", not re.search(r"https?:|src=", page))
+    ran = subprocess.run(["kernelc", "explain", "--asm", words[3], "--target", "cuda?isa=sm_90a"], capture_output=True, text=True, timeout=300)
+    checks.expect("only processors have assembly", ran.returncode == 1 and "name a processor" in ran.stderr, ran.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="time-") as name:
         check_annotate(pathlib.Path(name))
         check_profile(pathlib.Path(name))
+        check_assembly(pathlib.Path(name))
     return checks.end()
 
 

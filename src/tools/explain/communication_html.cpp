@@ -68,11 +68,7 @@ std::string HtmlPage(const CommunicationReport& report) {
   std::string body;
   if (TotalTraffic(report).messages > 0) body += MatrixSvg(report);
   body += fmt::format("<h2>In words</h2>\n<pre>{}</pre>\n", Escaped(ReportText(report)));
-  return HtmlDocument(
-      title,
-      "svg { max-width: 100%; height: auto; } svg text { font: 12px sans-serif; fill: "
-      "currentColor; } pre { overflow-x: auto; }",
-      body);
+  return HtmlDocument(title, "svg { max-width: 100%; height: auto; }", body);
 }
 
 }  // namespace kdl::tools

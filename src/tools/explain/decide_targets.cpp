@@ -27,10 +27,12 @@ bool KeepNamed(driver::Session& s, ir::Module& module) {
 }  // namespace
 
 driver::Compilation DecideTargets(driver::Session& s, driver::SelectorAround around,
-                                  driver::Until until, std::optional<std::string> text) {
+                                  driver::Until until, std::optional<std::string> text,
+                                  driver::Emits emits) {
   driver::CompileRequest request;
   request.text = std::move(text);
   request.until = until;
+  request.emits = std::move(emits);
   request.edit = [&](driver::Compilation& made) { return KeepNamed(s, *made.module); };
   request.places = {.bindings = s.options.device, .needs_all = false};
   if (!s.options.target.empty())

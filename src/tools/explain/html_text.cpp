@@ -29,9 +29,13 @@ std::string Escaped(std::string_view text) {
 
 std::string HtmlDocument(std::string_view title, std::string_view style, std::string_view body) {
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{0}</title>\n"
-      "<style>body {{ font: 15px sans-serif; max-width: 1000px; margin: 2em auto; }} "
-      "small {{ color: #666; }} {1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{2}</body>\n</html>\n",
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}</title>\n"
+      "<style>:root {{ color-scheme: light dark; }} body {{ font: 15px sans-serif; max-width: "
+      "1000px; margin: 2em auto; padding: 0 8px; }} h1 {{ overflow-wrap: anywhere; }} "
+      "small {{ opacity: 0.7; }} svg text {{ font: 12px sans-serif; fill: currentColor; }} "
+      ".picture, pre {{ overflow-x: auto; }} "
+      "{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{2}</body>\n</html>\n",
       title, style, body);
 }
 

@@ -19,6 +19,10 @@ constexpr int kRow = 34;
 constexpr int kFirstRow = 44;
 constexpr int kLabelWidth = 230;
 
+constexpr std::string_view kPlacementStyle =
+    "svg text.small { font-size: 11px; } svg text.step { fill: #fff; } .move { stroke: #f28e2b; "
+    "stroke-width: 2; marker-end: url(#a); } .event { stroke: #59a14f; stroke-dasharray: 4 3; }";
+
 /// The columns of the picture: one for the caller if any data comes from it, then the queues in the
 /// order of their first steps.
 class Columns {
@@ -73,12 +77,12 @@ std::string StepSvg(const PlacedStep& step, const Columns& columns, int y) {
                        from, y + 6, x, y + 6) +
            Text((from + x) / 2, y, step.text, R"( class="small")");
   }
-  std::string_view fill = step.kind == StepKind::Launch ? "#4e79a7" : "#9c9c9c";
+  std::string_view fill = step.kind == StepKind::Launch ? "#3f6690" : "#6e6e6e";
   return fmt::format(
              R"(<rect x="{}" y="{}" width="{}" height="{}" rx="3" fill="{}"><title>{}</title></rect>)"
              "\n",
              x - kLabelWidth / 2, y - 12, kLabelWidth, 24, fill, Escaped(step.place)) +
-         Text(x, y + 4, step.text, R"( fill="#fff")");
+         Text(x, y + 4, step.text, R"( class="step")");
 }
 
 std::string PictureOf(const PlacedProgram& program) {
@@ -88,12 +92,9 @@ std::string PictureOf(const PlacedProgram& program) {
       R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}">)"
       "\n",
       columns.width(), height);
-  svg +=
-      "<style>text{font:13px sans-serif}.small{font-size:11px}.move{stroke:#f28e2b;stroke-width:2;"
-      "marker-end:url(#a)}.event{stroke:#59a14f;stroke-dasharray:4 3}</style>\n"
-      R"(<defs><marker id="a" orient="auto" markerWidth="8" markerHeight="8" refX="7" refY="4">)"
-      R"(<path d="M0 0 8 4 0 8z" fill="#f28e2b"/></marker></defs>)"
-      "\n";
+  svg += R"(<defs><marker id="a" orient="auto" markerWidth="8" markerHeight="8" refX="7" refY="4">)"
+         R"(<path d="M0 0 8 4 0 8z" fill="#f28e2b"/></marker></defs>)"
+         "\n";
   for (const auto& [device, queue] : columns.all()) {
     std::string title = queue == 0 ? device : fmt::format("{}.queue({})", device, queue);
     svg += Text(columns.CentreOf(device, queue), 18, title, R"( font-weight="bold")");
@@ -125,13 +126,16 @@ std::string PictureOf(const PlacedProgram& program) {
 }  // namespace
 
 std::string HtmlPage(const PlacementReport& report) {
-  std::string page = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Placement in {0}"
-      "</title></head>\n<body style=\"font:14px sans-serif\">\n<h1>Placement in {0}</h1>\n",
-      Escaped(report.file));
+  std::string body =
+      "<p>A column is a queue of a device, and time goes down. Blue boxes are launches, and grey "
+      "ones "
+      "other steps. Orange arrows are transfers. A dashed green line leads from a step to one that "
+      "waits for it.</p>\n";
   for (const PlacedProgram& program : report.programs)
-    page += fmt::format("<h2>{}</h2>\n{}", Escaped(program.name), PictureOf(program));
-  return page + fmt::format("<pre>{}</pre>\n</body></html>\n", Escaped(ReportText(report)));
+    body += fmt::format("<h2>{}</h2>\n<div class=\"picture\">{}</div>\n", Escaped(program.name),
+                        PictureOf(program));
+  body += fmt::format("<pre>{}</pre>\n", Escaped(ReportText(report)));
+  return HtmlDocument(fmt::format("Placement in {}", Escaped(report.file)), kPlacementStyle, body);
 }
 
 }  // namespace kdl::tools

@@ -61,7 +61,7 @@ std::string InstancesSvg(const KernelMap& kernel) {
   double x = 0;
   for (std::string_view label : kLabels) {
     svg += fmt::format(
-        R"(<rect x="{:.1f}" y="78" width="{:.1f}" height="24" fill="#ddd"/><text x="{:.1f}" y="94" text-anchor="middle">{}</text>)",
+        R"(<rect x="{:.1f}" y="78" width="{:.1f}" height="24" fill="currentColor" fill-opacity="0.15"/><text x="{:.1f}" y="94" text-anchor="middle">{}</text>)",
         x, kEach - kGap, x + (kEach - kGap) / 2, label);
     x += kEach;
   }
@@ -75,16 +75,17 @@ std::string KernelHtml(const KernelMap& kernel) {
   for (const SharedTensor& tensor : kernel.shared)
     html += fmt::format("<p>shared by the cores of a launch: {} {}</p>\n", Escaped(tensor.name),
                         Escaped(tensor.type));
-  if (kernel.pipes.empty()) return html + "<p>no pipes in memory</p>\n";
+  if (kernel.pipes.empty()) return html + fmt::format("<p>{}</p>\n", kNoPipesInMemory);
   html += fmt::format("<p>A slice of {} bytes for each core that runs:</p>\n", kernel.footprint);
-  html += fmt::format("<svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kMapWidth);
+  html +=
+      fmt::format("<div class=\"picture\"><svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kMapWidth);
   std::vector<double> widths = Widths(kernel);
   double x = 0;
   for (size_t i = 0; i < kernel.ranges.size(); ++i) {
     html += RangeSvg(kernel.ranges[i], x, widths[i]);
     x += widths[i];
   }
-  return html + InstancesSvg(kernel) + "\n</svg>\n";
+  return html + InstancesSvg(kernel) + "\n</svg></div>\n";
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ std::string HtmlPage(const WorkspaceReport& report) {
   std::string body;
   for (const KernelMap& kernel : report.kernels) body += KernelHtml(kernel);
   body += fmt::format("<h2>In words</h2>\n<pre>{}</pre>\n", Escaped(ReportText(report)));
-  return HtmlDocument(title, "svg text { font: 12px sans-serif; } pre { overflow-x: auto; }", body);
+  return HtmlDocument(title, "svg { min-width: 720px; }", body);
 }
 
 }  // namespace kdl::tools

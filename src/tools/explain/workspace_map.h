@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/compile/compile.h"
@@ -67,6 +68,12 @@ struct ProgramMap {
   std::vector<WorkspaceMap> workspaces;
   std::vector<LaunchMap> others;  ///< launches that have no pipes in memory
 };
+
+/// Says why a kernel has no pipes in memory, and what would change that.
+inline constexpr std::string_view kNoPipesInMemory =
+    "no pipes in memory: the kernel has no stages, or they are fused into one loop that passes "
+    "tiles on directly; with "
+    "--pipes=buffered, the pipes of stages are in memory";
 
 struct WorkspaceReport {
   std::string file;

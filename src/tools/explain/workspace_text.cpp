@@ -21,7 +21,7 @@ std::string KernelText(const KernelMap& kernel) {
     text += "  shared by the cores of a launch, separate for each launch:\n";
   for (const SharedTensor& tensor : kernel.shared)
     text += fmt::format("    {}  {}\n", tensor.name, tensor.type);
-  if (kernel.pipes.empty()) return text + "  no pipes in memory\n";
+  if (kernel.pipes.empty()) return text + fmt::format("  {}\n", kNoPipesInMemory);
   size_t width = WidestName(kernel);
   size_t tiles = 4;
   for (const PipeMap& pipe : kernel.pipes) tiles = std::max(tiles, pipe.tile.size());

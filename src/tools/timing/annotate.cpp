@@ -10,6 +10,7 @@
 
 #include "codegen/llvm/line_table.h"
 #include "support/sampler.h"
+#include "support/text_lines.h"
 
 namespace kdl::tools {
 
@@ -18,17 +19,6 @@ namespace {
 // Prime, so that samples do not follow the period of a loop.
 constexpr int64_t kSamplesPerSecond = 997;
 constexpr double kSeconds = 1;
-
-std::vector<std::string_view> LinesOf(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    size_t end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return lines;
-}
 
 }  // namespace
 
@@ -82,7 +72,7 @@ std::string AnnotatedText(std::string_view source, uint32_t first, uint32_t last
            static_cast<double>(std::max<size_t>(samples.all(), 1));
   };
   std::string text = fmt::format("{:>7}  {:>4}  source\n", "percent", "line");
-  std::vector<std::string_view> lines = LinesOf(source);
+  std::vector<std::string_view> lines = TextLines(source);
   for (uint32_t line = first; line <= last && line <= lines.size(); ++line) {
     auto count = samples.lines.find(line);
     std::string share =
