@@ -3,8 +3,8 @@
 
 namespace kdl::tools {
 
-int RunLsp(const driver::Options&, const targets::Registry& families) {
-  return lsp::Serve(families);
+int RunLsp(const driver::Options& options, const targets::Registry& families) {
+  return lsp::Serve(families, options.define);
 }
 
 }  // namespace kdl::tools

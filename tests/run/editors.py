@@ -113,13 +113,16 @@ class LanguageClient {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities: {} } });
     const ran = spawnSync(this.server.command, this.server.args, { input: `Content-Length: ${body.length}\\r\\n\\r\\n${body}` });
     const answer = JSON.parse(ran.stdout.toString().split('\\r\\n\\r\\n')[1]);
-    console.log(JSON.stringify([this.options.documentSelector, Object.keys(answer.result.capabilities)]));
+    console.log(JSON.stringify([this.options.documentSelector, Object.keys(answer.result.capabilities), this.server.args]));
   }
   stop() { console.log('stopped'); }
 }
 module.exports = { LanguageClient, TransportKind: { stdio: 0 } };
 """
-EDITOR = "module.exports = { workspace: { getConfiguration: () => ({ get: () => 'kernelc' }) } };"
+EDITOR = """
+const settings = { path: 'kernelc', arguments: ['-D', 'BM=64'] };
+module.exports = { workspace: { getConfiguration: () => ({ get: name => settings[name] }) } };
+"""
 
 
 def test_package(folder):
@@ -160,7 +163,8 @@ def test_package(folder):
     lines = ran.stdout.splitlines()
     checks.expect("the packaged extension starts and stops the server", len(lines) == 2 and lines[1] == "stopped", ran.stdout + ran.stderr)
     if len(lines) == 2:
-        documents, capabilities = json.loads(lines[0])
+        documents, capabilities, arguments = json.loads(lines[0])
+        checks.expect("the server gets the arguments of the settings", arguments == ["lsp", "-D", "BM=64"], str(arguments))
         checks.expect("it serves files of the language", documents == [{"language": "kernelc", "scheme": "file"}], str(documents))
         checks.expect("the server can hover and complete", {"hoverProvider", "completionProvider"} <= set(capabilities), str(capabilities))
 

@@ -53,7 +53,7 @@ TEST_CASE("the names of all files of the repository refer to what semantic analy
       CAPTURE(entry.path().string());
       Result<std::string> text = ReadFile(entry.path().string(), 1 << 24);
       REQUIRE(text.ok());
-      auto analysis = Analyze(families, entry.path().string(), *text);
+      auto analysis = Analyze({families, {}, {}}, entry.path().string(), *text);
       if (analysis->checked && !analysis->has_errors()) names += CheckNames(*analysis);
     }
   }

@@ -6,8 +6,9 @@ const { LanguageClient, TransportKind } = require('vscode-languageclient/node');
 let client;
 
 function activate() {
-  const command = vscode.workspace.getConfiguration('kernelc').get('path');
-  const server = { command, args: ['lsp'], transport: TransportKind.stdio };
+  const settings = vscode.workspace.getConfiguration('kernelc');
+  const args = ['lsp', ...settings.get('arguments')];
+  const server = { command: settings.get('path'), args, transport: TransportKind.stdio };
   client = new LanguageClient('kernelc', 'kernelc', server, { documentSelector: [{ language: 'kernelc', scheme: 'file' }] });
   return client.start();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct Session {
   ir::Context context{names, families.instructions()};
   /// The file of --pipeline; null without one.
   std::unique_ptr<PipelineFile> pipeline;
+  /// Returns the contents of an imported file that an editor has changed but not saved, or null. May be empty.
+  std::function<const std::string*(const std::string& path)> unsaved;
   std::string printed;                 ///< text for standard output
   std::vector<passes::PassRun> times;  ///< times of phases and passes, in execution order
 };

@@ -208,6 +208,9 @@ class Loader {
   std::optional<FileId> AddFromDisk(const std::string& path, FileId from,
                                     const syntax::ImportItem& import) {
     std::string full = PathFrom(from, path);
+    const std::string* unsaved = session_.unsaved ? session_.unsaved(full) : nullptr;
+    if (unsaved != nullptr)
+      return session_.sources.Add(full, *unsaved, NameInOutputs(session_.options, full));
     std::error_code error;
     if (!fs::is_regular_file(full, error)) {
       session_.diagnostics.Report(diag::NoSuchImport, import.span, full)

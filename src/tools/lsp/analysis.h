@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,14 +17,23 @@
 
 namespace kdl::tools::lsp {
 
+/// What the check of a file depends on, besides the file.
+struct Surroundings {
+  const targets::Registry& families;
+  driver::OptionTexts defines;  ///< values of -D, for the files that have the parameter
+  /// Returns the contents of an open file, or null.
+  std::function<const std::string*(const std::string& path)> unsaved;
+};
+
 /// What is known about a state of a file: its errors up to semantic analysis, its names, and the types of what it
 /// declares. Proofs take longer; see `full_check.h`.
 struct Analysis {
-  Analysis(driver::Options o, const targets::Registry& families, const std::string& path,
-           std::string text);
+  Analysis(const Surroundings& around, const std::string& path, std::string text);
 
   std::string_view text() const { return session.sources.text(file); }
   std::string_view text(Span span) const { return session.sources.text(span); }
+  /// Returns whether the file imports another one, directly or indirectly.
+  bool Imports(std::string_view path) const;
   bool has_errors() const { return session.diagnostics.has_errors(); }
   /// Returns what semantic analysis knows about a declaration: an entity for each instance of its function.
   std::vector<const sema::Entity*> Entities(const syntax::NameDeclaration& declaration) const;
@@ -41,10 +51,11 @@ struct Analysis {
   Positions positions;
 };
 
-/// Returns the options of `kernelc check PATH`.
-driver::Options OptionsOfCheck(const std::string& path);
+/// Returns the options of `kernelc check PATH` for a file with this text.
+driver::Options OptionsOfCheck(const Surroundings& around, const std::string& path,
+                               std::string_view text);
 
-std::unique_ptr<Analysis> Analyze(const targets::Registry& families, const std::string& path,
+std::unique_ptr<Analysis> Analyze(const Surroundings& around, const std::string& path,
                                   std::string text);
 
 }  // namespace kdl::tools::lsp

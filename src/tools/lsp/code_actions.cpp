@@ -58,7 +58,7 @@ bool Corrects(Workspace& workspace, const Document& document, const Analysis& an
               const Edit& edit) {
   std::string text(analysis.text());
   text.replace(edit.span.begin, edit.span.end - edit.span.begin, edit.text);
-  auto after = Analyze(workspace.families(), document.path, std::move(text));
+  auto after = Analyze(workspace.around(), document.path, std::move(text));
   return after->session.diagnostics.error_count() < analysis.session.diagnostics.error_count();
 }
 

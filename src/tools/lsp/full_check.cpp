@@ -7,7 +7,6 @@
 #include "driver/compile/compile.h"
 #include "driver/compile/session.h"
 #include "support/json_text.h"
-#include "tools/lsp/analysis.h"
 #include "tools/lsp/connection.h"
 #include "tools/lsp/diagnostics.h"
 #include "tools/timing/selected_tiles.h"
@@ -16,9 +15,10 @@ namespace kdl::tools::lsp {
 
 namespace {
 
-Json TilesOf(const targets::Registry& families, const std::string& path, const std::string& text) {
-  driver::Options options = OptionsOfCheck(path);
-  driver::Session session(options, families);
+Json TilesOf(const Surroundings& around, const std::string& path, const std::string& text) {
+  driver::Options options = OptionsOfCheck(around, path, text);
+  driver::Session session(options, around.families);
+  session.unsaved = around.unsaved;
   std::optional<std::vector<SelectedTiles>> all = SelectTilesOf(session, text);
   Json tiles = Json::array();
   if (!all) return tiles;
@@ -32,10 +32,11 @@ Json TilesOf(const targets::Registry& families, const std::string& path, const s
 
 }  // namespace
 
-std::string FullCheck(const targets::Registry& families, const std::string& path,
+std::string FullCheck(const Surroundings& around, const std::string& path,
                       const std::string& text) {
-  driver::Options options = OptionsOfCheck(path);
-  driver::Session session(options, families);
+  driver::Options options = OptionsOfCheck(around, path, text);
+  driver::Session session(options, around.families);
+  session.unsaved = around.unsaved;
   driver::CompileRequest request;
   request.until = driver::Until::ModulePasses;
   request.text = text;
@@ -46,7 +47,7 @@ std::string FullCheck(const targets::Registry& families, const std::string& path
     Positions positions(session.sources.text(file));
     result["diagnostics"] = DiagnosticsOf(session.diagnostics, session.sources, file, positions);
   }
-  if (!session.diagnostics.has_errors()) result["tiles"] = TilesOf(families, path, text);
+  if (!session.diagnostics.has_errors()) result["tiles"] = TilesOf(around, path, text);
   return JsonText(result);
 }
 

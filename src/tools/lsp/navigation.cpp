@@ -182,7 +182,7 @@ Json Rename(Workspace& workspace, Document& document, const Json& params) {
                                        [](const auto& d) { return d.kind == NameKind::Import; });
     if (spans.size() > 1 && imports)
       continue;  // checked against the old state of the imported file, it would fail
-    auto after = Analyze(workspace.families(), changed.path, Renamed(before.text(), places, name));
+    auto after = Analyze(workspace.around(), changed.path, Renamed(before.text(), places, name));
     if (after->session.diagnostics.error_count() > before.session.diagnostics.error_count())
       throw RequestError{fmt::format("'{}' cannot be used here: {}", name,
                                      after->session.diagnostics.all().back()->text)};

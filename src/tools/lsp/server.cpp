@@ -102,7 +102,8 @@ struct RunningCheck {
 
 class Server {
  public:
-  explicit Server(const targets::Registry& families) : workspace_(families) {}
+  Server(const targets::Registry& families, const driver::OptionTexts& defines)
+      : workspace_(families, defines) {}
 
   int ServeUntilExit() {
     while (HandleAll() && !has_exited_ && Wait()) {
@@ -205,6 +206,7 @@ class Server {
     document.text = opened.at("text").get<std::string>();
     document.version = opened.value("version", 0);
     MarkChanged(uri, document);
+    MarkImporters(document.path, true);
   }
 
   void Change(const Json& params) {
@@ -225,6 +227,17 @@ class Server {
       document.text.replace(begin, end - begin, text);
     }
     MarkChanged(uri, document);
+    MarkImporters(document.path, false);
+  }
+
+  /// Lets the open files that import a changed file be checked again. A file that has been opened or closed may be one that
+  /// they have not found.
+  void MarkImporters(const std::string& path, bool any_import) {
+    for (auto& [uri, document] : workspace_.documents) {
+      if (document.path == path || !document.analysis) continue;
+      bool may_miss = any_import && document.text.find("import ") != std::string::npos;
+      if (may_miss || document.analysis->Imports(path)) MarkChanged(uri, document);
+    }
   }
 
   void MarkChanged(const std::string& uri, Document& document) {
@@ -235,7 +248,11 @@ class Server {
   }
 
   void Close(const std::string& uri) {
-    workspace_.documents.erase(uri);
+    auto closed = workspace_.documents.find(uri);
+    if (closed == workspace_.documents.end()) return;
+    std::string path = closed->second.path;
+    workspace_.documents.erase(closed);
+    MarkImporters(path, true);
     changed_.erase(uri);
     to_check_.erase(uri);
     if (check_ && check_->uri == uri) check_.reset();
@@ -267,7 +284,7 @@ class Server {
     to_check_.erase(to_check_.begin());
     const Document& document = workspace_.documents.at(uri);
     auto work = BackgroundWork::Start(
-        [&] { return FullCheck(workspace_.families(), document.path, document.text); });
+        [&] { return FullCheck(workspace_.around(), document.path, document.text); });
     if (work) check_ = RunningCheck{uri, document.version, std::move(work)};
   }
 
@@ -299,6 +316,8 @@ class Server {
 
 }  // namespace
 
-int Serve(const targets::Registry& families) { return Server(families).ServeUntilExit(); }
+int Serve(const targets::Registry& families, const driver::OptionTexts& defines) {
+  return Server(families, defines).ServeUntilExit();
+}
 
 }  // namespace kdl::tools::lsp

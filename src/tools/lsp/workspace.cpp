@@ -25,8 +25,17 @@ std::string ImportPath(const Analysis& analysis, const syntax::NameDeclaration& 
 
 }  // namespace
 
+Workspace::Workspace(const targets::Registry& families, const driver::OptionTexts& defines)
+    : around_{families, defines, [this](const std::string& path) { return TextOfOpen(path); }} {}
+
+const std::string* Workspace::TextOfOpen(const std::string& path) const {
+  for (const auto& [uri, document] : documents)
+    if (document.path == path) return &document.text;
+  return nullptr;
+}
+
 const Analysis& Workspace::AnalysisOf(Document& document) {
-  if (!document.analysis) document.analysis = Analyze(families_, document.path, document.text);
+  if (!document.analysis) document.analysis = Analyze(around_, document.path, document.text);
   return *document.analysis;
 }
 
@@ -67,7 +76,7 @@ const Analysis* Workspace::Load(const std::string& path) {
   Result<std::string> text = ReadFile(path, syntax::kMaxBytes);
   if (!text.ok()) return nullptr;
   std::unique_ptr<Analysis>& known = imported_[path];
-  if (!known || known->text() != *text) known = Analyze(families_, path, std::move(*text));
+  if (!known || known->text() != *text) known = Analyze(around_, path, std::move(*text));
   return known.get();
 }
 

@@ -31,7 +31,9 @@ struct FoundDeclaration {
 /// The open files, and the files that they import.
 class Workspace {
  public:
-  explicit Workspace(const targets::Registry& families) : families_(families) {}
+  Workspace(const targets::Registry& families, const driver::OptionTexts& defines);
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
 
   std::map<std::string, Document> documents;  ///< by URI
 
@@ -42,13 +44,16 @@ class Workspace {
                                        const syntax::NameOccurrence& occurrence);
   /// Returns the file that a declaration imports, or null.
   const Analysis* Imported(const Analysis& analysis, const syntax::NameDeclaration& import);
-  const targets::Registry& families() const { return families_; }
+  /// What checks depend on: the open files, among others.
+  const Surroundings& around() const { return around_; }
 
  private:
   const Analysis* Load(const std::string& path);
   std::string PathOfLibrary(const std::string& name);
 
-  const targets::Registry& families_;
+  const std::string* TextOfOpen(const std::string& path) const;
+
+  Surroundings around_;
   std::map<std::string, std::unique_ptr<Analysis>> imported_;  ///< by path
   std::optional<TemporaryFolder>
       library_;  ///< the files of the standard library that editors have been sent to
