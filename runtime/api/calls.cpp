@@ -43,6 +43,9 @@ namespace {
 // Whether the candidates are in one image and their scalars and tensors have the same types, so that they differ only in
 // the strides of the tensors.
 bool BelongTogether(const Candidate& a, const Candidate& b) {
+  for (std::int32_t p = 0; p < a.variant->param_count; ++p)
+    if (IsAbsent(*a.variant, a.variant->params[p]) != IsAbsent(*b.variant, b.variant->params[p]))
+      return false;
   return a.image == b.image &&
          std::equal(a.variant->params, a.variant->params + a.variant->param_count,
                     b.variant->params, b.variant->params + b.variant->param_count,

@@ -149,6 +149,7 @@ Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
   for (std::size_t p = 0; p < given.size(); ++p)
     KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], given[p]));
   MergedDynamic merged;
+  const std::span<const kdl_dynamic_arg> original = given;
   KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kExpand, &given));
   *chosen = nullptr;
   for (const CalledKernel& kernel : kernels) {
@@ -157,7 +158,7 @@ Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
     if (*chosen != nullptr) return SeveralFit(kernels, given);
     *chosen = fitting;
   }
-  if (*chosen == nullptr) return NothingFits(kernels, given);
+  if (*chosen == nullptr) return NothingFits(kernels, original);
   return Convert(*(*chosen)->candidate.variant, given);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/element.h"
+#include "core/packs.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
@@ -157,7 +158,12 @@ std::string Signature(const kdl_variant& variant) {
     text += Concat(p == 0 ? "" : ", ", ParameterType(variant.params[p]));
   }
   text += ')';
-  if (!std::string_view(variant.constants).empty()) text += Concat(" with ", variant.constants);
+  const char* before = " with ";
+  for (const std::string_view constant : ConstantsOf(variant)) {
+    if (IsShapeMark(variant, constant)) continue;
+    text += Concat(before, constant);
+    before = ", ";
+  }
   return text;
 }
 

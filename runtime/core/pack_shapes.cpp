@@ -36,6 +36,8 @@ PackShapes::PackShapes(const kdl_variant& variant, std::span<kdl_tensor* const> 
 }
 
 Error PackShapes::Find() {
+  for (std::size_t p = 0; p < views_.size(); ++p)
+    if (views_[p] != nullptr) KDL_RETURN_IF_ERROR(CheckStrides(p));
   FindRanks();
   for (const bool repeats : {false, true}) {
     for (std::size_t p = 0; p < views_.size(); ++p) {
@@ -45,6 +47,15 @@ Error PackShapes::Find() {
       if (IsDetermined(p)) KDL_RETURN_IF_ERROR(CompareAll(p));
     }
   }
+  return nullptr;
+}
+
+Error PackShapes::CheckStrides(std::size_t p) {
+  const kdl_tensor& view = *views_[p];
+  for (std::int32_t d = 0; d < std::min<std::int32_t>(view.rank, KDL_MAX_RANK); ++d)
+    if (view.size[d] > 1 && view.stride[d] < 0)
+      return Invalid("the tensor for ", Spelling(Param(p)), " has the negative stride ",
+                     view.stride[d], " in dimension ", d, "; pass a copy");
   return nullptr;
 }
 

@@ -70,6 +70,7 @@ class PackShapes {
   Unknown UnknownOf(std::size_t p);
   void FindRanks();
   bool FindRanksBy(std::size_t p, bool several);
+  Error CheckStrides(std::size_t p);
   Error CheckRank(std::size_t p);
   Error Repeat(std::size_t p);
   Error CompareAll(std::size_t p);

@@ -25,6 +25,15 @@ bool IsStrided(const Function& function, const Param& param) {
   return HasGeneric(function, StrideMark(param.value->name()));
 }
 
+bool IsShapeMark(const Function& function, Name generic) {
+  std::string_view text = generic.text();
+  return std::ranges::any_of(function.dims, [&](Name dim) { return PackMark(dim) == text; }) ||
+         std::ranges::any_of(function.params, [&](const Param& param) {
+           Name name = param.value->name();
+           return StrideMark(name) == text || BroadcastMark(name) == text;
+         });
+}
+
 bool IsBroadcast(const Function& function, const Param& param) {
   return HasGeneric(function, BroadcastMark(param.value->name()));
 }

@@ -29,6 +29,9 @@ Name OriginalName(const Function& added, Names& names);
 /// Returns whether a parameter is `strided` or `broadcast`.
 bool IsStrided(const Function& function, const Param& param);
 
+/// Returns whether a generic of the function is one of these marks, instead of an integer parameter.
+bool IsShapeMark(const Function& function, Name generic);
+
 /// Returns whether a parameter is `broadcast`.
 bool IsBroadcast(const Function& function, const Param& param);
 

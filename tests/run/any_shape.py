@@ -16,6 +16,12 @@ in C, a pack of 2: 3 7 0 0
 a pack of 2 x 2: 1 2 3 4
 an empty pack: 10 2 3 4
 another shape: launch of 'K': the dimensions R.. are [2, 2] in the tensor for x[R.., C], but [1, 4] in the tensor for y[R..]
+a row in all rows: 11 22 13 24
+transposed: 2 5 5 8
+both: 11 23 12 24
+too many rows: launch of 'K': the dimensions N.. of the tensor for y[N..] are [4], which cannot be repeated to [2, 2], those of the tensor for z[N..]
+an output with gaps: launch of 'K': the tensor for z[N..] has gaps between its elements, and the parameter is not `strided`; pass a copy without gaps
+no permutation: the order of a permuted tensor must have each of its 2 dimensions once
 """
 
 if __name__ == "__main__":

@@ -40,6 +40,14 @@ export kernel matrix(x: in strided f32[M, N], y: in f32[N, K], z: out f32[M, K])
     }
 }
 
+export kernel optional(x: in strided f32[A..], b: in broadcast f32[A..]?, n: in f32[A..]?, y: out f32[A..]) {
+    spmd for a in A.. by 8 { y[a] = x[a] + (if b then b[a] else 0.0) + (if n then n[a] else 0.0); }
+}
+
+export kernel numbers(x: in strided f32[A..], y: out f32[A..]) {
+    spmd for a in 0..A { y[a] = x[a] + (a as f32); }
+}
+
 export kernel columns(x: in strided f32[A.., C], y: inout strided f32[A.., C]) {
     spmd for c in C by 8 { for a in A.. by 16 { y[a, c] += x[a, c]; } }
 }
@@ -55,8 +63,13 @@ def view(shape, dtype="f4"):
     moved = whole.transpose(np.argsort(order))
     return moved[(*(slice(m, m + n * s, s) for m, n, s in zip(more, shape, steps)), ...)]
 
-def shape_of(rank):
-    return [int(rng.choice([0, 1, 2, 3, 5, 17, 33], p=[.04, .16, .2, .2, .2, .1, .1])) for _ in range(rank)]
+def shape_of(rank, most=3000):
+    """A shape with this rank and at most as many elements."""
+    shape = []
+    for _ in range(rank):
+        size = int(rng.choice([0, 1, 2, 3, 5, 17, 33], p=[.04, .16, .2, .2, .2, .1, .1]))
+        shape.append(size if size * max(np.prod(shape, dtype="i8"), 1) <= most else 1)
+    return shape
 
 def shrunk(shape):
     """A shape that is repeated to the given one."""
@@ -93,7 +106,7 @@ for trial in range({trials}):
     refused += result is None
     assert result is None or (result.shape == expected.shape and (result == expected).all()), places
 
-    a, b, c = shape_of(int(rng.integers(0, 5))), shape_of(int(rng.integers(0, 3))), int(rng.integers(0, 70))
+    a, b, c = shape_of(int(rng.integers(0, 5))), shape_of(int(rng.integers(0, 3)), 20), int(rng.integers(0, 70))
     x, first = view([*a, c]), view(shrunk(a))
     sums, numbers = np.empty(a, "f4"), np.empty(a, "i8")
     module.rows[cores](x, first, sums, numbers)
@@ -111,6 +124,13 @@ for trial in range({trials}):
     x, y = view([m, n]), rng.random([n, k], "f4")
     assert (module.matrix[cores](x, y) == module.matrix(dense_copy(x), y)).all(), (trial, x.shape, x.strides)
 
+    x, y = view(a), np.empty(a, "f4")
+    b = view(shrunk(a)) if rng.random() < 0.5 else None
+    n = dense_copy(view(a)) if rng.random() < 0.5 else None
+    module.optional[cores](x, b, n, y)
+    assert (y == x + (0 if b is None else b) + (0 if n is None else n)).all(), (trial, x.strides, b is None, n is None)
+    assert (module.numbers[cores](x) == x + np.arange(x.size, dtype="f4").reshape(a)).all(), (trial, x.strides)
+
     x, y = view([*a, c]), view([*a, c])
     expected = x + y
     module.columns[cores](x, y)
@@ -125,7 +145,9 @@ fails("the dimensions N.. of the tensor for x[N..] are [4], which cannot be repe
       lambda: module.plus(np.zeros(4, "f4"), x, x.copy()))
 fails("cannot be repeated to common dimensions N..", kernelc.ArgumentError, lambda: module.plus(np.zeros(4, "f4"), x))
 fails("", kernelc.ArgumentError, lambda: module.plus(x[None], x, x.copy()))  # z has fewer dimensions than x
-fails("", kernelc.ArgumentError, lambda: module.plus(x[::-1], x))
+fails("the tensor for x[N..] has the negative stride -5 in dimension 0", kernelc.ArgumentError, lambda: module.plus(x[::-1], x))
+fails("with x: f32[4, 5], y: i32[4, 5], z: f32[4, 5]; it takes (x: u8[N..]", kernelc.ArgumentError,
+      lambda: module.plus(x, np.zeros((5, 4), "i4").T, np.zeros((4, 5), "f4")))
 fails("the tensor for z[N..], which is written, has elements that share memory", kernelc.ArgumentError,
       lambda: module.plus(x, x, np.lib.stride_tricks.as_strided(x, (4, 5), (0, 4))))
 fails("the parameter is not `strided`", kernelc.ArgumentError, lambda: module.rows(x[None], x[0, 0], np.zeros((4, 1), "f4").T, np.zeros((1, 8), "i8")[:, ::2]))

@@ -45,6 +45,7 @@ std::string Distinction(const kdl_kernel& kernel, const kdl_variant& variant) {
   std::vector<std::string_view> types = Types(variant);
   std::string text;
   for (std::string_view constant : Constants(variant)) {
+    if (runtime::IsShapeMark(variant, constant)) continue;
     bool is_shared = std::all_of(kernel.variants, kernel.variants + kernel.variant_count,
                                  [&](const kdl_variant& other) {
                                    std::vector<std::string_view> constants = Constants(other);

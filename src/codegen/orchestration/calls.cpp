@@ -12,6 +12,7 @@
 #include "codegen/orchestration/syntax.h"
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
+#include "ir/packs.h"
 #include "support/names.h"
 #include "support/scalar.h"
 #include "support/size.h"
@@ -47,6 +48,7 @@ std::string InstanceText(const FaceFunction& kernel, const ir::Function& instanc
   for (const ir::TypeBinding& binding : instance.bindings)
     add(binding.name, Spelling(binding.scalar));
   for (const ir::Generic& generic : instance.generics) {
+    if (ir::IsShapeMark(instance, generic.name)) continue;
     bool differs = std::ranges::any_of(kernel.functions, [&](const ir::Function* other) {
       return GenericValues(*other, generic.name) != generic.values;
     });

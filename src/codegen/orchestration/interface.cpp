@@ -131,7 +131,7 @@ void AddConstants(FaceFunction& kernel) {
   CppNames names;
   for (const FaceParam& param : kernel.params) names.Pick(param.name);
   for (const ir::Generic& generic : first.generics) {
-    if (!IsOpen(kernel.functions, generic.name)) continue;
+    if (ir::IsShapeMark(first, generic.name) || !IsOpen(kernel.functions, generic.name)) continue;
     std::set<int64_t> values;
     for (const ir::Function* variant : kernel.functions)
       std::ranges::copy(GenericValues(*variant, generic.name), std::inserter(values, values.end()));

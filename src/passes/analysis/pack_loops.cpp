@@ -72,14 +72,39 @@ class Finder {
     for (const ir::Region* region : op->regions()) {
       for (const Value* param : region->params()) CheckBinder(op, param);
     }
-    if (op->kind() == OpKind::BlockIndex && loops_.contains(op->operand(0)))
-      Report(op, fmt::format("it uses the number of a block of the pack {}",
-                             Text(loops_.at(op->operand(0)))));
+    CheckBlock(op);
     if (op->kind() == OpKind::MakeBlock) CheckSubrange(op);
     bool is_grouped =
         op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() == ir::ScopeKind::Group;
     if (is_grouped) Report(op, "it uses `reduce`, whose order depends on all blocks");
+    if (op->kind() == OpKind::Store || op->kind() == OpKind::Update) CheckWrite(op);
+    if (op->kind() == OpKind::Pipe) Report(op, "it has pipes, whose tiles are blocks");
     CheckTensors(op);
+  }
+
+  void CheckBlock(const Op* op) {
+    bool is_property = op->kind() == OpKind::BlockStart || op->kind() == OpKind::BlockSize ||
+                       op->kind() == OpKind::BlockIndex;
+    if (!is_property || !loops_.contains(op->operand(0))) return;
+    Report(op, fmt::format("it uses the start, size or number of a block of the pack {}",
+                           Text(loops_.at(op->operand(0)))));
+  }
+
+  /// Checks that what is written in a loop over a pack is written once for each of its elements, not once for each block.
+  void CheckWrite(const Op* op) {
+    for (const ir::Region* region = op->parent_region(); region->parent() != nullptr;
+         region = region->parent()->parent_region()) {
+      for (const Value* binder : region->params()) {
+        auto loop = loops_.find(binder);
+        if (loop == loops_.end() || binder->type()->kind != ir::TypeKind::Block) continue;
+        auto has_axis = [&](const Value* value) {
+          return Contains(value->type()->axes, binder->type()->axes[0]);
+        };
+        if (has_axis(op->operand(0)) || std::ranges::any_of(IndexOf(op), has_axis)) continue;
+        return Report(op, fmt::format("it writes an element once for each block of the pack {}",
+                                      Text(loop->second)));
+      }
+    }
   }
 
   void CheckAxes(const Op* op) {
@@ -107,13 +132,19 @@ class Finder {
     for (const Value* operand : op->operands()) {
       if (operand->type()->kind != ir::TypeKind::Tensor) continue;
       for (size_t d = 0; d < operand->type()->dims.size() && !fault_; ++d)
-        CheckIndex(op, d, operand->type()->dims[d]);
+        CheckIndex(op, operand, d);
     }
   }
 
-  /// Checks that exactly a pack is indexed by the variable of a loop over this pack.
-  void CheckIndex(const Op* op, size_t d, Size size) {
-    bool is_pack = ir::IsPack(kernel_, size);
+  bool IsParam(const Value* tensor) const {
+    return std::ranges::any_of(kernel_.params,
+                               [&](const ir::Param& param) { return param.value == tensor; });
+  }
+
+  /// Checks that exactly the packs of parameters are indexed by the variables of loops over these packs.
+  void CheckIndex(const Op* op, const Value* tensor, size_t d) {
+    Size size = tensor->type()->dims[d];
+    bool is_pack = IsParam(tensor) && ir::IsPack(kernel_, size);
     if (!op->HasAttr(AttrKey::Access)) {
       if (is_pack) Report(op, "it makes a view of a tensor with the pack " + Text(size));
       return;
@@ -126,11 +157,12 @@ class Finder {
     }
     if (of_loop == (is_pack ? size : nullptr)) return;
     Size pack = is_pack ? size : of_loop;
-    Report(op, is_pack ? fmt::format("it indexes the pack {0} by something other than the range of "
-                                     "a loop over {0}",
-                                     Text(pack))
-                       : fmt::format("it indexes another dimension by a range of the pack {}",
-                                     Text(pack)));
+    Report(op, is_pack
+                   ? fmt::format("it indexes the pack {0} by something other than the range of "
+                                 "a loop over {0}",
+                                 Text(pack))
+                   : fmt::format("it indexes something other than the pack {0} by a range of {0}",
+                                 Text(pack)));
   }
 
   const ir::Function& kernel_;

@@ -42,22 +42,19 @@ DimInfo& DeclareSize(FunctionState& state, const NameExpr& name) {
   return state.fn.dims.back();
 }
 
-/// Reports an integer parameter such as `rank_A` next to a size `A`, or `strides_x` next to a tensor `x`. In KIR, these
-/// names say that A is a pack, and x is `strided`.
-void CheckReserved(FunctionState& state) {
+/// Reports a parameter such as `rank_A` next to a size `A`, or `strides_x` next to a tensor `x`. In KIR, these names say
+/// that A is a pack, and x is `strided`.
+void CheckReserved(FunctionState& state, Name name, Span span) {
   if (state.kind() != FunctionKind::Kernel) return;
-  for (const IntGenericInfo& generic : state.fn.generics) {
-    std::string_view name = generic.entity->name.text();
-    auto check = [&](std::string_view prefix, Name of) {
-      if (!name.starts_with(prefix) || name.substr(prefix.size()) != of.text()) return;
-      state.diagnostics.Report(diag::RankName, generic.entity->span, name, of.text())
-          .Help("choose another name");
-    };
-    for (const DimInfo& dim : state.fn.dims) check("rank_", dim.entity->name);
-    for (const syntax::Param& param : state.fn.item->params) {
-      check("strides_", param.name.name);
-      check("broadcast_", param.name.name);
-    }
+  auto check = [&](std::string_view prefix, Name of) {
+    std::string_view text = name.text();
+    if (!text.starts_with(prefix) || text.substr(prefix.size()) != of.text()) return;
+    state.diagnostics.Report(diag::RankName, span, text, of.text()).Help("choose another name");
+  };
+  for (const DimInfo& dim : state.fn.dims) check("rank_", dim.entity->name);
+  for (const syntax::Param& param : state.fn.item->params) {
+    check("strides_", param.name.name);
+    check("broadcast_", param.name.name);
   }
 }
 
@@ -394,8 +391,12 @@ void CheckSignature(FunctionState& state) {
   BindBareSizes(state);
   BindEquations(state);
   BindAbsentSizes(state);
-  CheckReserved(state);
-  for (const syntax::Param& param : state.fn.item->params) DeclareParam(state, param);
+  for (const IntGenericInfo& generic : state.fn.generics)
+    CheckReserved(state, generic.entity->name, generic.entity->span);
+  for (const syntax::Param& param : state.fn.item->params) {
+    CheckReserved(state, param.name.name, param.name.span);
+    DeclareParam(state, param);
+  }
   if (state.kind() == FunctionKind::Fn && !state.fn.item->where.empty())
     state.diagnostics
         .Report(diag::WhereOfFn, state.fn.item->where[0]->span, state.fn.item->name.name.text())
