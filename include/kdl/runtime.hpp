@@ -14,6 +14,7 @@
 
 #include "kdl/argument.hpp"
 #include "kdl/device.hpp"
+#include "kdl/permuted.hpp"
 #include "kdl/scalar.hpp"
 #include "kdl/tensor.hpp"
 

@@ -182,26 +182,6 @@ class Tensor {
     return part;
   }
 
-  // Returns a view of the same memory whose dimension d is dimension order[d] of this tensor, such as its transpose for
-  // {1, 0}. Kernels accept it for `strided` and `broadcast` parameters. Throws if `order` is not a permutation of all
-  // dimensions.
-  Tensor Permuted(std::initializer_list<int> order) const {
-    Tensor shown = *this;
-    int made = 0;
-    unsigned seen = 0;
-    for (const int from : order) {
-      const bool is_new = from >= 0 && from < rank() && (seen >> from & 1U) == 0;
-      if (!is_new) break;
-      seen |= 1U << from;
-      shown.array_.view.size[made] = size(from);
-      shown.array_.view.stride[made++] = stride(from);
-    }
-    if (made == rank() && order.size() == static_cast<std::size_t>(made)) return shown;
-    throw Error(KDL_ERROR_INVALID_ARGUMENT,
-                "the order of a permuted tensor must have each of its " + std::to_string(rank()) +
-                    " dimensions once");
-  }
-
   // Returns a view of the same memory. Either splits one dimension into dimensions with the given `sizes`, or
   // merges `count` adjacent dimensions, which must be contiguous. `view` and `tensor` are the names of the
   // view and the tensor in the source.

@@ -44,6 +44,10 @@ struct Binding {
 std::string Spelling(const kdl_param_desc& param);
 // Returns a parameter's declaration, such as "a: f32[M, K]".
 std::string ParameterType(const kdl_param_desc& param);
+// Whether one of the variant's constants, such as "rank_A=0", only says which shapes and strides its tensors have. Callers
+// do not know of these constants.
+bool IsShapeMark(const kdl_variant& variant, std::string_view constant);
+
 // Returns the declarations of all parameters, and the variant's constants: "(a: f32[M, K]) with BM=64".
 std::string Signature(const kdl_variant& variant);
 

@@ -234,17 +234,6 @@ class Merger {
 
 }  // namespace
 
-bool IsShapeMark(const kdl_variant& variant, std::string_view constant) {
-  const std::string_view name = constant.substr(0, constant.find('='));
-  return std::any_of(
-      variant.params, variant.params + variant.param_count, [&](const kdl_param_desc& param) {
-        if (name.starts_with("rank_"))
-          return std::string_view(param.shape).find(Concat(name.substr(5), "..")) !=
-                 std::string_view::npos;
-        return name == Concat("strides_", param.name) || name == Concat("broadcast_", param.name);
-      });
-}
-
 Error MergePacks(const kdl_variant& variant, const kdl_variant* strided, Gaps gaps,
                  std::span<kdl_tensor* const> views) {
   return Merger(variant, strided, views).Merge(gaps);

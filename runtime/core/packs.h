@@ -4,7 +4,6 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 
 #include "core/error.h"
 #include "kdl/kernel_abi.h"
@@ -15,10 +14,6 @@ namespace kdl::runtime {
 inline bool IsForStrides(const kdl_variant& variant) {
   return (variant.flags & KDL_VARIANT_STRIDES) != 0;
 }
-
-// Whether one of the variant's constants, such as "rank_A=0", only says which shapes and strides its tensors have. Callers
-// do not know of these constants.
-bool IsShapeMark(const kdl_variant& variant, std::string_view constant);
 
 // Whether the view may have to be merged to fit the parameter of a variant with KDL_VARIANT_SHAPES: it has another number
 // of dimensions, neighbours in its last dimension are apart, or it may have to be repeated.

@@ -42,11 +42,13 @@ int main() {
   Show("another shape", y,
        [&] { face::rows(queue, 2, deep, context.Wrap(host, y.data(), {1, 4})); });
   Show("a row in all rows", y, [&] { face::plus(queue, 2, from, two, to); });
-  Show("transposed", y, [&] { face::plus(queue, 2, from, from.Permuted({1, 0}), to); });
-  Show("both", y, [&] { face::plus(queue, 2, two, from.Permuted({1, 0}), to.Permuted({0, 1})); });
+  Show("transposed", y, [&] { face::plus(queue, 2, from, kdl::Permuted(from, {1, 0}), to); });
+  Show("both", y,
+       [&] { face::plus(queue, 2, two, kdl::Permuted(from, {1, 0}), kdl::Permuted(to, {0, 1})); });
   Show("too many rows", y, [&] { face::plus(queue, 2, from, one, to); });
-  Show("an output with gaps", y, [&] { face::plus(queue, 2, from, two, to.Permuted({1, 0})); });
-  Show("no permutation", y, [&] { face::plus(queue, 2, from.Permuted({1, 1}), two, to); });
+  Show("an output with gaps", y,
+       [&] { face::plus(queue, 2, from, two, kdl::Permuted(to, {1, 0})); });
+  Show("no permutation", y, [&] { face::plus(queue, 2, kdl::Permuted(from, {1, 1}), two, to); });
   any_shape_close(kernels);
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/binding_parts.h"
 #include "core/packs.h"
 #include "extension/context.h"
 #include "system/library.h"

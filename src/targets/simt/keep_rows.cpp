@@ -34,11 +34,11 @@ namespace {
 
 // The workgroup memory for rows. Six workgroups fit on a multiprocessor of 228 KiB, and four on one of 164 KiB: while
 // some of them load their rows, others compute.
-constexpr int64_t kRowBytes = 32 << 10;
+constexpr int64_t kKeptRowBytes = 32 << 10;
 // A row is long if each of 128 threads has 32 elements of it. Between rows, threads wait at several barriers.
 constexpr int64_t kLongRow = 4096;
 // If reductions have shorter blocks, their barriers take longer than loading the row again (tests/gpu/NOTES.md).
-constexpr int64_t kLongBlock = 1024;
+constexpr int64_t kLeastBlock = 1024;
 
 /// The loads of one row of a tensor at the points of elementwise loops.
 struct Row {
@@ -143,7 +143,7 @@ class SpmdBlock {
           BlockOfParam(IndexOf(load)[last.terms[0].operand], load->parent_region()->parent()));
     }
     return columns.size() > 1 && std::ranges::all_of(columns, [&](const Value* block) {
-             return kernel_.axis(block->type()->axes[0]).extent->value >= kLongBlock;
+             return kernel_.axis(block->type()->axes[0]).extent->value >= kLeastBlock;
            });
   }
 
@@ -260,7 +260,7 @@ class RowKeeper {
   int64_t MostColumns() const {
     int64_t bytes = 0;
     for (const Row& row : rows_) bytes += Bytes(row.tensor->type()->scalar);
-    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kRowBytes / bytes)));
+    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kKeptRowBytes / bytes)));
   }
 
   AxisId NewAxis(ir::Axis like, int64_t extent) {
