@@ -168,9 +168,9 @@ export program fourfold(x: in f32[N], y: out f32[N]) {
 roof, places, remarks = made.twice.roofline(np.ones(10000, "f4"), trials=3, seconds=1), made.placement(), made.twice.perf()
 assert roof.startswith("kernel ") and "N=10000" in roof and roof.picture.startswith("<svg") and "twice" in roof.picture
 assert roof._repr_mimebundle_() == {"text/plain": str(roof), "image/svg+xml": roof.picture}
-assert "program fourfold" in places and places.picture.startswith("<!doctype html>")
+assert "program fourfold" in places and places.picture.startswith("<!DOCTYPE html>")
 shown = places._repr_mimebundle_(include=None, exclude=None)["text/html"]
-assert shown.startswith('<iframe srcdoc="&lt;!doctype html&gt;') and "fourfold" in shown
+assert shown.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;') and "fourfold" in shown
 assert "kernel twice" in remarks and "twice" in remarks.picture
 with tempfile.TemporaryDirectory() as folder:
     roof.save(folder + "/roof.svg")
