@@ -135,6 +135,12 @@ Type CheckSlice(FunctionState& state, const IndexExpr& index, const Type& base) 
     state.diagnostics.Report(diag::SliceElse, index.otherwise->span, Quote(state, &index));
     return Type{};
   }
+  if (index.indices.empty()) {
+    state.diagnostics
+        .Report(diag::IndexCount, index.span, Quote(state, index.base), "at least 1 index", 0)
+        .Help(fmt::format("remove the brackets: {}", Quote(state, index.base)));
+    return Type{};
+  }
   if (index.indices.size() > base.dims.size()) {
     state.diagnostics.Report(diag::IndexCount, index.span, Quote(state, index.base),
                              fmt::format("at most {} indices", base.dims.size()),
