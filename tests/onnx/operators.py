@@ -146,10 +146,12 @@ def flattened(c):
 
 
 def tiled(c):
-    repeats = [int(n) for n in c.x[1]]
     x = c.x[0]
-    wide = np.broadcast_to(x.reshape([n for size in x.shape for n in (1, size)]), [n for pair in zip(repeats, x.shape) for n in pair])
-    return wide
+    for axis, count in enumerate(int(n) for n in c.x[1]):
+        before, after = x.shape[:axis], x.shape[axis:]
+        repeated = np.broadcast_to(x.reshape(*before, 1, *after), (*before, count, *after))
+        x = c.copy(repeated).reshape(*before, count * after[0], *after[1:])
+    return x
 
 
 def depth_to_space(c):
@@ -286,7 +288,7 @@ ROWS = {
     "Sum": variadic("add"),
     "Swish": numbers("nn.swish", alpha=1.0),
     "ThresholdedRelu": numbers("nn.thresholded_relu", alpha=1.0),
-    "Tile": lambda c: c.copy(tiled(c)).reshape([n * int(r) for n, r in zip(c.x[0].shape, c.x[1])]),
+    "Tile": tiled,
     "Transpose": copied(lambda c: c.x[0].transpose(c.get("perm"))),
     "Unsqueeze": copied(unsqueezed),
     "Where": lambda c: c.select(*c.x),
