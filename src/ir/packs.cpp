@@ -72,7 +72,7 @@ std::string ShapeText(const Function& function, const Param& param) {
       std::string_view name = generic.name.text();
       if (!name.starts_with("rank_") || generic.values.empty() || generic.values[0] == 0) continue;
       name.remove_prefix(std::string_view("rank_").size());
-      if (!dim.starts_with(fmt::format("{}_1", name))) continue;
+      if (dim.substr(0, dim.find_last_not_of('_') + 1) != fmt::format("{}_1", name)) continue;
       dim = fmt::format("{}..", name);
       d += static_cast<size_t>(generic.values[0]) - 1;
     }

@@ -23,7 +23,7 @@
 //
 //   kernel @f dims(%A) (%x: tensor<f32,[A]> in, …) { spmd (%a: block<a> in 0 .. %A) { … load %x[%a] … } }
 //   ->  kernel @f.strided dims(%A_1, %A_2) (%x: tensor<f32,[A_1,A_2,1]> in, …) {
-//         spmd (%a.1: i64 in 0 .. %A_1, %a: block<a> in 0 .. %A_2) { … load %x[%a.1, %a, 0] … } }
+//         spmd (%a_1: i64 in 0 .. %A_1, %a: block<a> in 0 .. %A_2) { … load %x[%a_1, %a, 0] … } }
 //
 // The proofs of the original kernel hold for it, because it treats each element of a pack by itself (check-strides).
 
@@ -86,7 +86,7 @@ class Expander {
   struct Split {
     Size pack = nullptr;
     Outer
-        outer;  ///< the indices of all dimensions but the last one, of which the loop variable is the index
+        outer;  ///< the indices of all dimensions but the last one, whose index is the loop variable
   };
   /// The type of a tensor before packs became several dimensions.
   struct OldTensor {
