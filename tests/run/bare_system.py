@@ -8,19 +8,14 @@ Takes three minutes and needs Debian's mirror, so it only runs with `--trial`. S
 mmdebstrap or root."""
 
 import argparse
-import os
 import pathlib
-import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 
-from shared import checks
+from shared import bare_root, checks
 
-MIRROR = "deb.debian.org"
-SOURCES = [f"deb http://{MIRROR}/debian bookworm main", f"deb http://{MIRROR}/debian-security bookworm-security main"]
 # The project that the installed README.md shows, with the kernel from the start of the repository's
 # README.md.
 APP = """
@@ -138,23 +133,6 @@ EXPECTED = {"packages": "", "tools": "", "documents": "", "cpp": "6 6\n", "c": "
             "cprogram": "1 2 4\n", "program": "c: f32[1, 1] = [[1]]\n", "gone": "kernelc\n", "end": ""}
 
 
-def missing():
-    """Returns what the trial needs but this machine lacks."""
-    if shutil.which("mmdebstrap") is None:
-        return "mmdebstrap is not installed"
-    if os.getuid() != 0:
-        return "a bare system takes root"
-    try:
-        socket.create_connection((MIRROR, 80), timeout=10).close()
-    except OSError as error:
-        return f"{MIRROR} cannot be reached: {error}"
-    return None
-
-
-def call(*words, folder, limit=600):
-    return subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=limit)
-
-
 def make_files(folder):
     for name, files in {"cpp": {"app.cpp": APP}, "c": {"CMakeLists.txt": C_PROJECT}, "cprogram": C_PROGRAM}.items():
         (folder / name).mkdir()
@@ -166,7 +144,7 @@ def make_files(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trial", action="store_true")
-    lacks = missing() if parser.parse_args().trial else "--trial makes it"
+    lacks = bare_root.missing() if parser.parse_args().trial else "--trial makes it"
     if lacks:
         print(f"skipped: {lacks}")
         return 77
@@ -174,18 +152,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bare-") as name:
         folder = pathlib.Path(name) / "trial"
         folder.mkdir()
-        packed = call("cpack", "--config", own / "CPackConfig.cmake", "-B", folder, folder=own)
+        packed = subprocess.run(["cpack", "--config", own / "CPackConfig.cmake", "-B", folder], cwd=own, capture_output=True, text=True,
+                                timeout=600)
         checks.expect("packed", packed.returncode == 0, packed.stdout + packed.stderr)
         shutil.rmtree(folder / "_CPack_Packages")
         make_files(folder)
-        done = call("mmdebstrap", "--variant=apt", "--format=null", "--dpkgopt=force-unsafe-io", f"--customize-hook=copy-in {folder} /",
-                    "--customize-hook=chroot $1 sh -c 'sh /trial/trial.sh >/trial/said 2>&1 || true'",
-                    f"--customize-hook=copy-out /trial/said {name}", "bookworm", "/dev/null", *SOURCES, folder=folder, limit=800)
-        said = pathlib.Path(name) / "said"
-        text = said.read_text() if said.exists() else done.stderr
-        printed = dict(re.findall(r"^== (\w+)\n((?:(?!== ).*\n)*)", text, re.MULTILINE))
-        for step, expected in EXPECTED.items():
-            checks.expect(step, printed.get(step) == expected, text[-3000:])
+        bare_root.expect_steps(bare_root.run(folder), EXPECTED)
     return checks.end()
 
 

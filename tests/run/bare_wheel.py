@@ -17,12 +17,10 @@ import pathlib
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
-from bare_system import MIRROR, missing
-from shared import checks, emulator
+from shared import bare_root, checks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CERTIFICATES = pathlib.Path(os.environ.get("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"))
@@ -34,7 +32,7 @@ BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "xz-utils", "libssl-dev", "zlib1g-
 BUILD_PYTHON = f"""
 set -eu
 export DEBIAN_FRONTEND=noninteractive HOME=/root
-echo 'deb-src http://{MIRROR}/debian bookworm main' >/etc/apt/sources.list.d/python.list
+echo 'deb-src http://{bare_root.MIRROR}/debian bookworm main' >/etc/apt/sources.list.d/python.list
 apt-get -q update
 apt-get -q -y install --no-install-recommends {' '.join(BUILD_PACKAGES)}
 cd /var/tmp
@@ -127,16 +125,6 @@ def python_hooks(archive):
     return ["chroot $1 sh /trial/build.sh >&2", *keep]
 
 
-def make_root(system, machine, hooks):
-    """Creates a root, runs the hooks in it, and removes it. Returns the finished process."""
-    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[machine]
-    emulated = [] if machine == platform.machine() else [sys.executable, emulator.__file__]
-    return subprocess.run([*emulated, "mmdebstrap", "--variant=apt", "--format=null", "--dpkgopt=force-unsafe-io", "--skip=check/qemu",
-                           f"--architectures={architecture}", f"--include={','.join(PACKAGES[system])}",
-                           *(f"--customize-hook={hook}" for hook in hooks), system, "/dev/null", f"deb http://{MIRROR}/debian {system} main"],
-                          capture_output=True, text=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trial", action="store_true")
@@ -144,10 +132,8 @@ def main():
     parser.add_argument("--python", type=pathlib.Path)
     parser.add_argument("wheel", type=pathlib.Path, nargs="?")
     given = parser.parse_args()
-    lacks = missing() if given.trial and given.wheel else "--trial with a wheel makes it"
     machine = re.search(r"manylinux_\d+_\d+_(\w+)", given.wheel.name)[1] if given.wheel else platform.machine()
-    emulated = machine != platform.machine()
-    lacks = lacks or (emulator.missing() if emulated else None)
+    lacks = bare_root.missing(machine) if given.trial and given.wheel else "--trial with a wheel makes it"
     if lacks:
         print(f"skipped: {lacks}")
         return 77
@@ -155,15 +141,10 @@ def main():
         folder = pathlib.Path(name) / "trial"
         folder.mkdir(mode=0o755)
         make_files(folder, given.wheel)
-        hooks = [f"copy-in {folder} /", "chroot $1 useradd --create-home user", *(python_hooks(given.python) if given.system == "bullseye" else []),
-                 "chroot --userspec=user:user $1 env -i HOME=/home/user sh /trial/trial.sh >$1/trial/said 2>&1 || true", f"copy-out /trial/said {name}"]
-        done = make_root(given.system, machine, hooks)
-        said = pathlib.Path(name) / "said"
-        text = said.read_text() if said.exists() else done.stderr
-        printed = dict(re.findall(r"^== (\w+)\n((?:(?!== ).*\n)*)", text, re.MULTILINE))
-        for step, expected in EXPECTED.items():
-            checks.expect(step, printed.get(step) == expected, text[-3000:])
-        report_times(given.system, emulated, printed.get("seconds", ""))
+        text = bare_root.run(folder, PACKAGES[given.system], given.system, machine,
+                             python_hooks(given.python) if given.system == "bullseye" else [], as_user=True)
+        printed = bare_root.expect_steps(text, EXPECTED)
+        report_times(given.system, machine != platform.machine(), printed.get("seconds", ""))
     return checks.end()
 
 
