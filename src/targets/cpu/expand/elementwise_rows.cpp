@@ -7,6 +7,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/interior.h"
 #include "targets/cpu/expand/in_place.h"
+#include "targets/cpu/expand/lane_folds.h"
 
 // Emits the rows of an elementwise loop: chunks of the last axis whose body runs once for each chunk. Ops that
 // do not vary along that axis run before the innermost loop. The loops carry the accumulators of reductions. A

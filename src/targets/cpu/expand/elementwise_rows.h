@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "targets/cpu/expand/elementwise_body.h"
-#include "targets/cpu/expand/lane_folds.h"
+#include "targets/cpu/expand/lane_walk.h"
 #include "targets/cpu/expand/row_interior.h"
 
 namespace kdl::cpu {

@@ -6,7 +6,7 @@
 #include "ir/op_info.h"
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
-#include "targets/cpu/expand/lane_folds.h"
+#include "targets/cpu/expand/lane_accumulators.h"
 
 // An instruction for the maximum returns its second operand if the operands are equal, or if one of them is NaN. So it
 // is exact unless an operand is NaN, or the result is -0, while an operand might have been +0. A maximum of several
