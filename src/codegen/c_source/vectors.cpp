@@ -15,13 +15,15 @@ namespace kdl::codegen::c_source {
 namespace {
 
 constexpr std::string_view kVectors =
-    "// Vectors are those of GNU C. For other compilers, or with KDL_PLAIN, they are structs, also "
-    "for WebAssembly without\n"
-    "// vectors, which limits the variables of a function.\n"
+    "// Vectors are those of GNU C, which gcc has had in full since version 12. For other "
+    "compilers, "
+    "or with KDL_PLAIN,\n"
+    "// they are structs, also for WebAssembly without vectors, which limits the variables of a "
+    "function.\n"
     "#if defined(__wasm__) && !defined(__wasm_simd128__) && !defined(KDL_PLAIN)\n"
     "#define KDL_PLAIN\n"
     "#endif\n"
-    "#if defined(__GNUC__) && !defined(KDL_PLAIN)\n"
+    "#if (defined(__clang__) || __GNUC__ >= 12) && !defined(KDL_PLAIN)\n"
     "#define KDL_GNU_VECTORS\n"
     "#define KDL_VECTOR(name, element, lanes) \\\n"
     "  typedef element name __attribute__((vector_size(sizeof(element) * (lanes))))\n"
