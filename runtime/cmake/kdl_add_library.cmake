@@ -1,6 +1,7 @@
 # kdl_add_library(NAME FILE.kdl [STATIC | SHARED] [MODULE module] [OPTIONS option...])
+# kdl_add_library(NAME std.nn …)
 #
-# Creates a library NAME of the kernels and programs in FILE.kdl. Code that links the library includes
+# Creates a library NAME of the kernels and programs in FILE.kdl, or in a file of the standard library, such as std.nn. Code that links the library includes
 # "FILE.h" and links the runtime. With MODULE, the header is "module.h", and its namespace is `module`.
 # Libraries whose files have the same name can be linked together only if each has its own MODULE. Otherwise,
 # CMake reports that the values of KDL_MODULE_name do not agree, or the linker reports that a function is
@@ -41,8 +42,14 @@ function(kdl_add_library name source)
   if(NOT KDL_KERNELC)
     message(FATAL_ERROR "kdl_add_library(${name}): kernelc was not found; set KDL_KERNELC to its path")
   endif()
-  cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-  cmake_path(GET source STEM LAST_ONLY stem)  # as kernelc names its outputs
+  set(file "")
+  if(source MATCHES "^std\\.([a-z_.]+)$")
+    string(REGEX REPLACE ".*\\." "" stem "${source}")  # as kernelc names its outputs
+  else()
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    cmake_path(GET source STEM LAST_ONLY stem)
+    set(file "${source}")
+  endif()
   if(arg_MODULE)
     set(stem ${arg_MODULE})
     list(PREPEND arg_OPTIONS --module ${arg_MODULE})
@@ -77,7 +84,7 @@ function(kdl_add_library name source)
     # it.
     COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,c,${programs},deps,obj ${arg_OPTIONS}
     ${collect_shared}
-    DEPENDS "${source}" "${KDL_KERNELC}" $<TARGET_NAME_IF_EXISTS:kernelc>
+    DEPENDS ${file} "${KDL_KERNELC}" $<TARGET_NAME_IF_EXISTS:kernelc>
     DEPFILE "${folder}/${stem}.d"
     COMMENT "Compiling ${stem}.kdl"
     VERBATIM)

@@ -1,14 +1,36 @@
 #!/usr/bin/env python3
-"""Tests the installed CMake package: a library is compiled only once, and find_package finds the components
-that exist."""
+"""Tests the installed CMake package: a library is compiled only once, find_package finds the components that
+exist, and kernels of the standard library can be compiled or found installed."""
 
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
 
 import cmake_project as projects
 from shared import checks
+
+STANDARD_CALL = """
+#include <inttypes.h>
+#include <stdio.h>
+#include "{header}.h"
+int main(void) {{
+  {header}_kernels* kernels;
+  uint32_t words[5];
+  if ({header}_open(NULL, "host", &kernels) || {header}_words(kernels, 5, 7, 0, words)) return 1;
+  for (int i = 0; i < 5; ++i) printf("%" PRIu32 " ", words[i]);
+  {header}_close(kernels);
+}}
+"""
+STANDARD_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(app C)
+find_package(kdl REQUIRED)
+{library}
+add_executable(app app.c)
+target_link_libraries(app {target})
+"""
 
 
 def check_one_compile(root, package):
@@ -34,6 +56,18 @@ def check_components(root, package):
                       configured.stdout + configured.stderr)
 
 
+def check_standard_library(own, root, package):
+    built = projects.call("cmake", "--build", own, "--target", "kdl_std_random", folder=own)
+    installed = projects.call("cmake", "--install", own, "--prefix", package, "--component", "libkdl-std", folder=own)
+    checks.expect("a standard library, installed", built.returncode == installed.returncode == 0, built.stdout + installed.stderr)
+    said = projects.call("kernelc", "run", "std.random", "--kernel", "words", "--set", "N=5", "--arg", "seed=7", "--arg", "first=0", folder=own).stdout
+    words = re.sub(r"^.*= \[|[],\n]", "", said) + " "
+    for header, library, target in (("std_random", "", "kdl::std_random"),
+                                    ("random", "kdl_add_library(noise std.random OPTIONS --kernel words)", "noise")):
+        files = {"app.c": STANDARD_CALL.format(header=header), "CMakeLists.txt": STANDARD_PROJECT.format(library=library, target=target)}
+        projects.check_runs(f"a standard library: {target}", root / header, package, files, words)
+
+
 def main():
     own = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -42,6 +76,7 @@ def main():
         checks.expect("installed", installed.returncode == 0, installed.stdout + installed.stderr)
         check_one_compile(root / "once", root / "kdl")
         check_components(root / "components", root / "kdl")
+        check_standard_library(own, root, root / "kdl")
     return checks.end()
 
 
