@@ -74,6 +74,11 @@ KDL_KERNEL_PASS(CheckStrides, .name = "check-strides",
                 .needs = {{&kTileFnsInlined, "inlined fns belong to their caller"}},
                 .gives = {&kStridesChecked}, .proves = true);
 
+KDL_KERNEL_PASS(
+    CheckBlocks, .name = "check-blocks",
+    .summary = "warns of results that depend on `auto` block sizes by more than rounding",
+    .needs = {{&kTileFnsInlined, "inlined fns belong to their caller"}}, .gives = {});
+
 KDL_KERNEL_PASS(CheckDisjoint, .name = "check-disjoint",
                 .summary =
                     "proves that no block accesses an element that another one writes, and that "

@@ -12,10 +12,10 @@ namespace kdl::passes {
 /// The target-independent passes. The interpreter runs the result, after select-tiles has bound the remaining
 /// constants.
 inline constexpr std::array kModulePipeline = {
-    &kInstantiate,   &kInlineTileFunctions, &kFixReductionOrder, &kLimitSizes,
-    &kCheckBounds,   &kCheckDisjoint,       &kCheckOutputs,      &kCheckPipes,
-    &kCheckStrides,  &kResolveDevices,      &kFuseLaunches,      &kDistributeLaunches,
-    &kAssignDevices, &kInsertTransfers,     &kOrderLaunches};
+    &kInstantiate,        &kInlineTileFunctions, &kFixReductionOrder, &kLimitSizes,
+    &kCheckBounds,        &kCheckDisjoint,       &kCheckOutputs,      &kCheckPipes,
+    &kCheckStrides,       &kCheckBlocks,         &kResolveDevices,    &kFuseLaunches,
+    &kDistributeLaunches, &kAssignDevices,       &kInsertTransfers,   &kOrderLaunches};
 
 /// The pipeline for trusted KIR text that does not name the pass after which it was printed. The author of
 /// the text guarantees what the compiler would otherwise prove about `spmd for` and parameter directions.
