@@ -12,6 +12,7 @@ import argparse
 import ctypes
 import itertools
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -32,9 +33,9 @@ FLAGS = ["-std=c11", "-march=x86-64-v3", "-ffp-contract=off", "-Wall", "-Wextra"
 COMPILERS = {"gcc": ["gcc", "-O3"], "gcc, plain C": ["gcc", "-O1", "-DKDL_PLAIN"], "clang": ["clang-19", "-O3", "-Wconversion"]}
 WINDOWS = ["clang-19", "--target=x86_64-pc-windows-msvc", "-std=c11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
 # What generated code uses of the C library, since the headers of Windows are not here.
-HEADERS = {"stdlib.h": "#include <stddef.h>\nvoid* malloc(size_t);\nvoid free(void*);\n",
-           "string.h": "#include <stddef.h>\nvoid* memcpy(void*, const void*, size_t);\n",
-           "math.h": "#define NAN __builtin_nanf(\"\")\n#define INFINITY __builtin_inff()\n#define signbit(x) __builtin_signbit(x)\n" +
+HEADERS = {"stdlib.h": "#include <stddef.h>\nvoid* malloc(size_t);\nvoid* calloc(size_t, size_t);\nvoid free(void*);\n",
+           "string.h": "#include <stddef.h>\nvoid* memcpy(void*, const void*, size_t);\nvoid* memchr(const void*, int, size_t);\n",
+           "math.h": "#undef NAN\n#undef INFINITY\n#define NAN __builtin_nanf(\"\")\n#define INFINITY __builtin_inff()\n#define signbit(x) __builtin_signbit(x)\n" +
                      "".join(f"double {name}({', '.join(['double'] * count)});\nfloat {name}f({', '.join(['float'] * count)});\n"
                              for name, count in (("fma", 3), ("fabs", 1), ("floor", 1), ("ceil", 1), ("rint", 1), ("sqrt", 1), ("copysign", 2),
                                                  ("fmin", 2), ("nearbyint", 1))) +
@@ -266,6 +267,28 @@ def launch_checks(folder, rng, tries):
             checks.expect(f"{name}: {size} is negative", text.endswith(f": the size {size} is negative"), text)
 
 
+REFUSED = {"-ffast-math": "compile this file without it", "-x c++": "compile this file as C"}
+if platform.machine() == "x86_64":
+    REFUSED["-m32 -mfpmath=387"] = "floats have excess precision"
+
+
+def refusals(folder):
+    """Options that would change results are errors, and so is a hook that skips a core."""
+    path = ROOT / "samples/softmax/softmax.kdl"
+    header, libraries = build(path, folder, ["gcc"])
+    for options, why in REFUSED.items():
+        made = subprocess.run(["gcc", *options.split(), "-ffreestanding", "-fsyntax-only", "-I", folder.parent / "headers", folder / "softmax.source.c"],
+                              capture_output=True, text=True)
+        checks.expect(f"{options} is refused", made.returncode != 0 and why in made.stderr, made.stderr)
+    library = libraries[0][1]
+    function = Function(library, *next(found for found in FUNCTION.findall(header) if found[1] == "softmax_softmax"))
+    skipping = HOOK(lambda count, body, context: parallel_for(count - 1, body, context))
+    ctypes.c_void_p.in_dll(library, "softmax_parallel_for").value = ctypes.cast(skipping, ctypes.c_void_p).value
+    ctypes.c_int64.in_dll(library, "softmax_cores").value = 3
+    text = function.run({"R": 2, "C": 4}, [np.zeros((2, 4), "f4"), np.empty((2, 4), "f4")])
+    checks.expect("a skipped core is an error", text == b"launch of 'softmax': parallel_for has not called body for every core", str(text))
+
+
 def drawn(folder, first, count):
     """Tests random kernels. Returns what `test` does."""
     sys.path.insert(0, str(ROOT / "tests/fuzz"))
@@ -306,6 +329,8 @@ def main():
             files = []
             called, left = drawn(headers.parent, given.first, given.drawn)
         (headers.parent / "launches").mkdir()
+        (headers.parent / "refused").mkdir()
+        refusals(headers.parent / "refused")
         launch_checks(headers.parent / "launches", np.random.default_rng([*seeds.of_today().encode()]), 200)
         for number, path in enumerate(files):
             place = pathlib.Path(folder) / str(number)

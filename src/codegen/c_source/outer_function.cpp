@@ -42,6 +42,8 @@ std::string ParallelText(const KernelFace& face, int64_t scratch_bytes) {
       "  int64_t kdl_cores;\n"
       "  char* kdl_scratch;\n"
       "  const char* volatile kdl_error;\n"
+      "  unsigned char* kdl_called;  // for each core, whether the function has been called for "
+      "it\n"
       "{1}}};\n"
       "static void {5}(void* context, int64_t core) {{\n"
       "  struct {0}* const call = (struct {0}*)context;\n"
@@ -49,6 +51,7 @@ std::string ParallelText(const KernelFace& face, int64_t scratch_bytes) {
       "  const char* const error =\n"
       "      {2}(core, call->kdl_cores, scratch, 0{4});\n"
       "  if (error) call->kdl_error = error;\n"
+      "  call->kdl_called[core] = 1;\n"
       "}}\n\n",
       face.arguments(), fields, face.on_core(), scratch_bytes, ArgumentsAfter(*face.call, "call->"),
       face.body());
@@ -84,10 +87,17 @@ void WriteScratch(Writer& w, int64_t bytes) {
 /// Runs all cores: at once if the caller can, otherwise only one.
 void WriteParallelRun(Writer& w, const KernelFace& face) {
   w.Line("if (kdl_cores > 1) {{");
-  w.Line("  struct {} kdl_call = {{kdl_cores, kdl_scratch, 0{}}};", face.arguments(),
+  w.Line("  unsigned char* const kdl_called =");
+  w.Line("      (uint64_t)kdl_cores > PTRDIFF_MAX ? 0 : calloc((size_t)kdl_cores, 1);");
+  w.Line("  struct {} kdl_call = {{kdl_cores, kdl_scratch, 0, kdl_called{}}};", face.arguments(),
          ArgumentsAfter(*face.call, ""));
-  w.Line("  kdl_run_cores(kdl_cores, {}, &kdl_call);", face.body());
-  w.Line("  kdl_error = kdl_call.kdl_error;");
+  w.Line("  if (kdl_called) kdl_run_cores(kdl_cores, {}, &kdl_call);", face.body());
+  w.Line("  kdl_error = kdl_called ? kdl_call.kdl_error : {};", OutOfMemory(w));
+  w.Line("  if (!kdl_error && memchr(kdl_called, 0, (size_t)kdl_cores))");
+  w.Line("    kdl_error = {};",
+         Literal(fmt::format("launch of '{}': parallel_for has not called body for every core",
+                             w.kernel.base_name())));
+  w.Line("  free(kdl_called);");
   w.Line("}} else {{");
   w.Line("  kdl_error = {}(0, 1, kdl_scratch, 0{});", face.on_core(),
          ArgumentsAfter(*face.call, ""));
