@@ -62,23 +62,104 @@ bool IsPack(const Function& function, Size size) {
   return size->kind == SizeKind::Symbol && HasGeneric(function, PackMark(size->symbol));
 }
 
-std::string ShapeText(const Function& function, const Param& param) {
-  std::vector<Size> dims = param.value->type()->dims;
-  if (IsForStrides(function) && IsStrided(function, param)) dims.pop_back();
-  std::string text;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    std::string dim = DimText(function, dims[d]);
-    for (const Generic& generic : function.generics) {  // a pack that has become several dimensions
-      std::string_view name = generic.name.text();
-      if (!name.starts_with("rank_") || generic.values.empty() || generic.values[0] == 0) continue;
-      name.remove_prefix(std::string_view("rank_").size());
-      if (dim.substr(0, dim.find_last_not_of('_') + 1) != fmt::format("{}_1", name)) continue;
-      dim = fmt::format("{}..", name);
-      d += static_cast<size_t>(generic.values[0]) - 1;
-    }
-    text += (text.empty() ? "" : ", ") + dim;
+namespace {
+
+/// Returns the largest number of underscores between the name of a pack and a digit, in names of the function's sizes and
+/// constants.
+size_t MostUnderscores(const Function& function, std::string_view pack) {
+  size_t most = 0;
+  auto look = [&](std::string_view name) {
+    if (!name.starts_with(pack)) return;
+    size_t end = name.find_first_not_of('_', pack.size());
+    bool is_number = end != name.npos && name[end] >= '0' && name[end] <= '9';
+    if (is_number) most = std::max(most, end - pack.size());
+  };
+  for (Name dim : function.dims) look(dim.text());
+  for (const Generic& generic : function.generics) look(generic.name.text());
+  return most;
+}
+
+std::string ExpandedName(std::string_view pack, size_t underscores, size_t number) {
+  return fmt::format("{}{}{}", pack, std::string(underscores, '_'), number);
+}
+
+/// A pack of dimensions that has become several.
+struct ExpandedPack {
+  std::string_view name;
+  std::vector<std::string> dims;
+};
+
+std::vector<ExpandedPack> ExpandedPacks(const Function& function) {
+  std::vector<ExpandedPack> packs;
+  if (!IsForStrides(function)) return packs;
+  constexpr std::string_view kPrefix = "rank_";
+  for (const Generic& generic : function.generics) {
+    std::string_view name = generic.name.text();
+    if (!name.starts_with(kPrefix) || generic.values.empty() || generic.values[0] == 0) continue;
+    ExpandedPack& pack = packs.emplace_back(ExpandedPack{name.substr(kPrefix.size()), {}});
+    size_t underscores = MostUnderscores(function, pack.name);
+    for (int64_t i = 1; i <= generic.values[0]; ++i)
+      pack.dims.push_back(ExpandedName(pack.name, underscores, static_cast<size_t>(i)));
   }
+  return packs;
+}
+
+bool IsSymbol(Size size, std::string_view name) {
+  return size->kind == SizeKind::Symbol && size->symbol.text() == name;
+}
+
+/// Returns whether the size is the product of the dimensions that a pack has become.
+bool IsProduct(Size size, const ExpandedPack& pack) {
+  for (size_t i = pack.dims.size(); i-- > 1; size = size->lhs)
+    if (size->kind != SizeKind::Mul || !IsSymbol(size->rhs, pack.dims[i])) return false;
+  return IsSymbol(size, pack.dims[0]);
+}
+
+Size Folded(const std::vector<ExpandedPack>& packs, Size size, SizeTable& sizes, Names& names) {
+  for (const ExpandedPack& pack : packs)
+    if (IsProduct(size, pack)) return sizes.Symbol(names.Intern(pack.name));
+  if (IsConstant(size) || size->kind == SizeKind::Symbol) return size;
+  return sizes.Binary(size->kind, Folded(packs, size->lhs, sizes, names),
+                      Folded(packs, size->rhs, sizes, names));
+}
+
+}  // namespace
+
+std::vector<std::string> ExpandedNames(const Function& function, Name pack, size_t count) {
+  size_t underscores = MostUnderscores(function, pack.text()) + 1;
+  std::vector<std::string> dims;
+  for (size_t i = 1; i <= count; ++i) dims.push_back(ExpandedName(pack.text(), underscores, i));
+  return dims;
+}
+
+std::vector<SourceDim> SourceDims(const Function& function, const Param& param) {
+  std::vector<Size> dims = param.value->type()->dims;
+  std::vector<ExpandedPack> packs = ExpandedPacks(function);
+  if (IsForStrides(function) && IsStrided(function, param)) dims.pop_back();
+  Names names;
+  SizeTable sizes;
+  std::vector<SourceDim> source;
+  for (size_t d = 0; d < dims.size();) {
+    auto pack = std::ranges::find_if(
+        packs, [&](const ExpandedPack& one) { return IsSymbol(dims[d], one.dims[0]); });
+    bool is_pack = pack != packs.end();
+    source.push_back({is_pack ? fmt::format("{}..", pack->name)
+                              : DimText(function, Folded(packs, dims[d], sizes, names)),
+                      d});
+    d += is_pack ? pack->dims.size() : 1;
+  }
+  return source;
+}
+
+std::string ShapeText(const Function& function, const Param& param) {
+  std::string text;
+  for (const SourceDim& dim : SourceDims(function, param))
+    text += (text.empty() ? "" : ", ") + dim.text;
   return "[" + text + "]";
+}
+
+Size WithPacks(const Function& function, Size size, SizeTable& sizes, Names& names) {
+  return Folded(ExpandedPacks(function), size, sizes, names);
 }
 
 std::string DimText(const Function& function, Size size) {

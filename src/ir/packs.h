@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ir/module.h"
 
@@ -38,8 +39,24 @@ bool IsBroadcast(const Function& function, const Param& param);
 /// Returns whether the function has `strided` or `broadcast` parameters.
 bool HasStrided(const Function& function);
 
+/// Returns the names of the dimensions that a pack becomes in the kernel that the pass expand-packs adds. No other size or
+/// constant of the kernel begins like them: for a pack `A`, they are `A_1`, `A_2` …, with more underscores if need be.
+std::vector<std::string> ExpandedNames(const Function& function, Name pack, size_t count);
+
+/// A dimension of a kernel's tensor as in the source, such as `M` or `A..`.
+struct SourceDim {
+  std::string text;
+  size_t first = 0;  ///< the first dimension of the tensor that belongs to it
+};
+/// Returns the dimensions of a kernel's tensor as in the source, without those that the pass expand-packs has added.
+std::vector<SourceDim> SourceDims(const Function& function, const Param& param);
+
 /// Returns the dimensions of a kernel's tensor as in the source, such as `[A.., M]`.
 std::string ShapeText(const Function& function, const Param& param);
+
+/// Returns a size in which the name of a pack replaces the product of the dimensions that it has become. The result belongs to
+/// the tables.
+Size WithPacks(const Function& function, Size size, SizeTable& sizes, Names& names);
 
 /// Returns a dimension of a kernel's parameter as in the source, such as `M` or `A..`.
 std::string DimText(const Function& function, Size size);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/op_info.h"
+#include "ir/packs.h"
 #include "ir/type.h"
 #include "support/check.h"
 
@@ -32,9 +33,9 @@ std::string DimensionText(const Function& function, Name symbol) {
     for (const Param& param : function.params) {
       Type type = param.value->type();
       if (type->kind != TypeKind::Tensor || (param.direction == Direction::Out) != out) continue;
-      for (size_t d = 0; d < type->dims.size(); ++d) {
-        Size dim = type->dims[d];
-        if (dim->kind == SizeKind::Symbol && dim->symbol == symbol)
+      std::vector<SourceDim> dims = SourceDims(function, param);
+      for (size_t d = 0; d < dims.size(); ++d) {
+        if (dims[d].text == symbol.text() || dims[d].text == fmt::format("{}..", symbol.text()))
           return fmt::format("dimension {} of {}", d, param.value->name().text());
       }
     }
@@ -47,6 +48,9 @@ std::string DimensionText(const Function& function, Name symbol) {
 /// name instead of this number.
 std::string SideText(const Function& function, Size side, std::string_view value) {
   if (IsConstant(side)) return fmt::format("the other side is {}", ToString(side));
+  SizeTable sizes;
+  Names names;
+  side = WithPacks(function, side, sizes, names);
   std::vector<Name> symbols;
   CollectSymbols(side, symbols);
   std::string sources;

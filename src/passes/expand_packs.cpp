@@ -112,20 +112,11 @@ class Expander {
     return product;
   }
 
-  bool IsTaken(const std::string& text) const {
-    auto is_it = [&](Name name) { return name.text() == text; };
-    return std::ranges::any_of(kernel_.dims, is_it) ||
-           std::ranges::any_of(kernel_.generics, is_it, &ir::Generic::name);
-  }
-
   void NameDims() {
     for (Name dim : kernel_.dims) {
       if (!ir::IsPack(kernel_, sizes().Symbol(dim))) continue;
-      for (size_t i = 1; i <= count_; ++i) {
-        std::string text = fmt::format("{}_{}", dim.text(), i);
-        while (IsTaken(text)) text += "_";
+      for (const std::string& text : ir::ExpandedNames(kernel_, dim, count_))
         packs_[dim].push_back(Intern(text));
-      }
     }
   }
 

@@ -150,6 +150,15 @@ fails("with x: f32[4, 5], y: i32[4, 5], z: f32[4, 5]; it takes (x: u8[N..]", ker
       lambda: module.plus(x, np.zeros((5, 4), "i4").T, np.zeros((4, 5), "f4")))
 fails("the tensor for z[N..], which is written, has elements that share memory", kernelc.ArgumentError,
       lambda: module.plus(x, x, np.lib.stride_tricks.as_strided(x, (4, 5), (0, 4))))
+even = kernelc.compile("""export kernel even(x: in strided f32[N.., C], w: in f32[N_1], y: out f32[N.., 2 * C]) where N % 2 == 0 {
+    spmd for n in N.. by 8, c in 2 * C by 8 { y[n, c] = 1.0; }
+    spmd for i in N_1 by 8 { assert(w[i] == 1.0, "w"); }
+}""").even
+wide = np.zeros((3, 10, 8), "f4")
+for one in (wide[:, ::2], wide[:, :5].copy()):
+    fails("'N % 2 == 0' does not hold: (N % 2) is 1 (N is dimension 0 of x)", kernelc.Trap, lambda: even(one, np.ones(2, "f4"), np.zeros((3, 5, 16), "f4")))
+for one in (wide[:, ::5], wide[:, :2].copy()):
+    fails("'dimension 1 of y = (2*C)' does not hold: 7 against 16", kernelc.Trap, lambda: even(one, np.ones(2, "f4"), np.zeros((3, 2, 7), "f4")))
 fails("the parameter is not `strided`", kernelc.ArgumentError, lambda: module.rows(x[None], x[0, 0], np.zeros((4, 1), "f4").T, np.zeros((1, 8), "i8")[:, ::2]))
 '''
 

@@ -11,6 +11,7 @@
 #include "codegen/llvm/emitter.h"
 #include "ir/module.h"
 #include "ir/op_kind.h"
+#include "ir/packs.h"
 #include "ir/requirement.h"
 #include "ir/tensor_view.h"
 #include "ir/type.h"
@@ -201,6 +202,15 @@ void CheckViews(Emitter& emitter, llvm::Value* tensors, Names& names) {
   }
 }
 
+/// Returns text such as `dimension 1 of x = (2*N)`, as in the source.
+std::string DimensionText(const ir::Function& kernel, const ir::Param& param, size_t d) {
+  std::vector<ir::SourceDim> dims = ir::SourceDims(kernel, param);
+  size_t source = 0;
+  while (source + 1 < dims.size() && dims[source + 1].first <= d) ++source;
+  return fmt::format("dimension {} of {} = {}", source, param.value->name().text(),
+                     dims[source].text);
+}
+
 void DeclareCheck(Emitter& emitter) {
   llvm::Type* ptr = llvm::PointerType::get(emitter.context(), 0);
   auto* type =
@@ -234,8 +244,7 @@ llvm::Function* EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, Names
     llvm::Value* tensor = builder.CreateConstInBoundsGEP1_64(abi.kdl_tensor, tensors, number++);
     for (size_t d = 0; d < type->dims.size(); ++d) {
       if (!IsDerived(type->dims[d])) continue;
-      Name text = names.Intern(fmt::format("dimension {} of {} = {}", d, param.value->name().text(),
-                                           ToString(type->dims[d])));
+      Name text = names.Intern(DimensionText(kernel, param, d));
       CheckDimension(emitter, tensor, d, type->dims[d], text);
     }
   }
