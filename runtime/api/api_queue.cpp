@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/api.h"
+#include "api/launch_call.h"
 #include "core/operations.h"
 
 using namespace kdl::runtime;
@@ -36,13 +37,12 @@ Error Submit(Caller& caller, Ref<Operation> operation, std::span<kdl_event* cons
 
 namespace {
 
-Error BindCall(Queue& queue, const kdl_function* function, std::int64_t core_num,
-               const kdl_arg* args, std::int32_t arg_count, Binding* binding) {
-  if (arg_count < 0 || (args == nullptr && arg_count > 0)) {
-    return Invalid("arg_count is ", arg_count, args == nullptr ? " without args" : "");
+Error BindCall(const LaunchCall& call, Binding* binding) {
+  if (call.arg_count < 0 || (call.args == nullptr && call.arg_count > 0)) {
+    return Invalid("arg_count is ", call.arg_count, call.args == nullptr ? " without args" : "");
   }
-  return Bind(*Unwrap(function), queue.device(), core_num,
-              {args, static_cast<std::size_t>(arg_count)}, binding);
+  return Bind(*Unwrap(call.function), call.caller.queue().device(), call.core_num,
+              {call.args, static_cast<std::size_t>(call.arg_count)}, call.shapes, binding);
 }
 
 Error FindMemory(Queue& queue, const kdl_function* function, const Binding& binding,
@@ -94,50 +94,21 @@ Error Reserve(Device& device, std::int64_t instances, std::int64_t footprint, co
   return nullptr;
 }
 
-// The arguments of a launch as the caller passed them.
-struct LaunchCall {
-  Caller& caller;
-  const kdl_function* function;
-  std::int64_t core_num;
-  const kdl_arg* args;
-  std::int32_t arg_count;
-  kdl_buffer* workspace;
-  kdl_event* const* after;
-  std::int32_t after_count;
-};
-
 Error Prepare(const LaunchCall& call, std::span<kdl_event* const>* after,
               LaunchOperation* operation) {
   if (call.after_count != 0) {
     KDL_RETURN_IF_ERROR(CheckEvents(call.caller.queue(), call.after, call.after_count, after));
   }
   Binding& binding = operation->binding();
-  KDL_RETURN_IF_ERROR(BindCall(call.caller.queue(), call.function, call.core_num, call.args,
-                               call.arg_count, &binding));
+  KDL_RETURN_IF_ERROR(BindCall(call, &binding));
   KDL_RETURN_IF_ERROR(FindMemory(call.caller.queue(), call.function, binding, call.workspace,
                                  &operation->memory()));
   return operation->Prepare();
 }
 
-Error Launch(const LaunchCall& call, kdl_event** done) {
-  std::span<kdl_event* const> after;
-  auto operation = MakeRef<LaunchOperation>(call.caller.queue());
-  KDL_RETURN_IF_ERROR(Prepare(call, &after, operation.get()));
-  operation->binding().KeepBuffers();
-  return Submit(call.caller, Ref<Operation>::Take(operation.Leave()), after, done);
-}
-
-Error RunLaunch(const LaunchCall& call) {
-  std::span<kdl_event* const> after;
-  LaunchOperation operation(call.caller.queue());
-  KDL_RETURN_IF_ERROR(Prepare(call, &after, &operation));
-  return call.caller.queue().scheduler().RunAndWait(call.caller, operation, after);
-}
-
 Error LaunchBytes(const LaunchCall& call, std::int64_t* bytes) {
   Binding binding;
-  KDL_RETURN_IF_ERROR(BindCall(call.caller.queue(), call.function, call.core_num, call.args,
-                               call.arg_count, &binding));
+  KDL_RETURN_IF_ERROR(BindCall(call, &binding));
   *bytes = binding.workspace_bytes;
   return nullptr;
 }
@@ -180,6 +151,22 @@ Error CheckStreams(const Device& device) {
 Scheduler& SchedulerOf(const kdl_queue* queue) { return Unwrap(queue)->queue().scheduler(); }
 
 }  // namespace
+
+Error Launch(const LaunchCall& call, kdl_event** done) {
+  std::span<kdl_event* const> after;
+  auto operation = MakeRef<LaunchOperation>(call.caller.queue());
+  KDL_RETURN_IF_ERROR(Prepare(call, &after, operation.get()));
+  operation->binding().KeepBuffers();
+  return Submit(call.caller, Ref<Operation>::Take(operation.Leave()), after, done);
+}
+
+Error RunLaunch(const LaunchCall& call) {
+  std::span<kdl_event* const> after;
+  LaunchOperation operation(call.caller.queue());
+  KDL_RETURN_IF_ERROR(Prepare(call, &after, &operation));
+  return call.caller.queue().scheduler().RunAndWait(call.caller, operation, after);
+}
+
 }  // namespace kdl::runtime
 
 kdl_error* kdl_event_wait(kdl_event* event, int64_t timeout_ns) {

@@ -83,6 +83,18 @@ void QueuedCall::AddArguments(const kdl_variant& variant, const kdl_value* value
   }
 }
 
+LaunchCall QueuedCall::LaunchAfter(kdl_event* const* after, std::int32_t after_count) const {
+  return {*Unwrap(queue_),
+          function_,
+          core_num_,
+          args_.data(),
+          static_cast<std::int32_t>(args_.size()),
+          nullptr,
+          after,
+          after_count,
+          Shapes::kMerged};
+}
+
 Error QueuedCall::Enqueue(kdl_event* const* after, std::int32_t after_count,
                           kdl_event** done) const {
   Error error = EnqueueAll(after, after_count, done);
@@ -101,9 +113,7 @@ Error QueuedCall::EnqueueAll(kdl_event* const* after, std::int32_t after_count,
     KDL_RETURN_IF_ERROR(Error(kdl_copy(queue_, &pair.there, &pair.owner, "a call reads it", after,
                                        after_count, nullptr)));
   }
-  KDL_RETURN_IF_ERROR(Error(kdl_launch_kernel(queue_, function_, core_num_, args_.data(),
-                                              static_cast<std::int32_t>(args_.size()), nullptr,
-                                              after, after_count, copies_back ? nullptr : done)));
+  KDL_RETURN_IF_ERROR(Launch(LaunchAfter(after, after_count), copies_back ? nullptr : done));
   if (!copies_back) return nullptr;
   for (const Pair& one : pairs_) {
     if (!one.is_copied() || one.direction == KDL_IN) continue;
@@ -116,8 +126,7 @@ Error QueuedCall::EnqueueAll(kdl_event* const* after, std::int32_t after_count,
 
 Error QueuedCall::RunAndWait() const {
   if (std::ranges::none_of(pairs_, &Pair::is_copied)) {
-    return Error(kdl_run_kernel(queue_, function_, core_num_, args_.data(),
-                                static_cast<std::int32_t>(args_.size()), nullptr, nullptr, 0));
+    return RunLaunch(LaunchAfter(nullptr, 0));
   }
   KDL_RETURN_IF_ERROR(Enqueue(nullptr, 0, nullptr));
   return Error(kdl_queue_wait(queue_));

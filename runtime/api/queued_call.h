@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/called_kernel.h"
+#include "api/launch_call.h"
 #include "core/binding.h"
 
 namespace kdl::runtime {
@@ -43,6 +44,8 @@ class QueuedCall {
                   const std::int64_t* strides, const void* data);
   Error CheckOwners(const Candidate& candidate) const;
   void AddArguments(const kdl_variant& variant, const kdl_value* values);
+  // The launch with the call's arguments, whose dimensions have already been merged to packs.
+  LaunchCall LaunchAfter(kdl_event* const* after, std::int32_t after_count) const;
   Error EnqueueAll(kdl_event* const* after, std::int32_t after_count, kdl_event** done) const;
 
   const kdl_function* function_ = nullptr;

@@ -244,8 +244,6 @@ class MergedArgs {
         std::find_if(candidates.begin(), candidates.end(),
                      [](const Candidate& candidate) { return IsForStrides(*candidate.variant); });
     const kdl_variant* strided = found == candidates.end() ? nullptr : found->variant;
-    // kdl_kernels_call_dynamic has already merged them.
-    if (strided != nullptr && MatchVariant(*strided, *args).fit >= Fit::kElement) return nullptr;
     args_.assign(args->begin(), args->end());
     arrays_.resize(args->size());
     std::vector<kdl_tensor*> views(args->size());
@@ -274,14 +272,14 @@ class MergedArgs {
 };
 
 Error BindUnprefixed(const Function& function, Device& device, std::int64_t core_num, Args args,
-                     Binding* binding) {
+                     Shapes shapes, Binding* binding) {
   if (&function.registry() != &device.registry()) {
     return Invalid("the kernel belongs to another context than the queue");
   }
   std::span<const Candidate> candidates;
   KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
   MergedArgs merged;
-  KDL_RETURN_IF_ERROR(merged.Merge(candidates, &args));
+  if (shapes == Shapes::kGiven) KDL_RETURN_IF_ERROR(merged.Merge(candidates, &args));
   KDL_RETURN_IF_ERROR(PickVariant(candidates, args, &binding->candidate));
   const kdl_variant& variant = *binding->candidate.variant;
   KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));
@@ -335,8 +333,8 @@ Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer&
 }
 
 Error Bind(const Function& function, Device& device, std::int64_t core_num, Args args,
-           Binding* binding) {
-  Error error = BindUnprefixed(function, device, core_num, args, binding);
+           Shapes shapes, Binding* binding) {
+  Error error = BindUnprefixed(function, device, core_num, args, shapes, binding);
   return error == nullptr ? nullptr : OfLaunch(function.shown_name(), std::move(error));
 }
 

@@ -8,9 +8,12 @@
 
 namespace kdl::runtime {
 
+// Whether the dimensions of a launch's tensors are those of the caller, or have already been merged to packs.
+enum class Shapes { kGiven, kMerged };
+
 // Binds the arguments of a launch. `core_num` may be KDL_CORES_AUTO.
 Error Bind(const Function& function, Device& device, std::int64_t core_num,
-           std::span<const kdl_arg> args, Binding* binding);
+           std::span<const kdl_arg> args, Shapes shapes, Binding* binding);
 
 // The arguments of a call with pointers to row-major tensors in this process's memory.
 struct DenseArguments {
