@@ -71,7 +71,8 @@ kdl_error* kdl_context_load(kdl_context* context, const char* path);
 
 /* Finds a kernel by name. "matmul" is enough unless several modules have a kernel of that name: then the name
  * is "mlp.matmul", or "mlp#1f2e3d4c.matmul" if modules from several files have the same name. Constants
- * select one of several variants with the same arguments: "matmul<BM=64, BN=32>". The handle belongs to the
+ * select one of several variants with the same arguments: "matmul<BM=64, BN=32>". "sum_axis<rank_A=1>" says how
+ * many dimensions of tensors belong to the pack `A..`, where they do not determine it. The handle belongs to the
  * context and stays bound to its module; looking up the same name again returns the same handle. */
 kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function);

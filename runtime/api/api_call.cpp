@@ -79,17 +79,16 @@ kdl_error* kdl_kernels_call_dynamic(const kdl_kernels* kernels, int32_t first, i
       return Invalid("kdl_kernels_call_dynamic: arg_count is ", arg_count,
                      args == nullptr ? ", but args is NULL" : "");
     }
-    return Unwrap(kernels)->CallDynamic(first, count, core_num,
-                                        {args, static_cast<std::size_t>(arg_count)}, done);
+    return Unwrap(kernels)->CallDynamic(
+        first, count, {{args, static_cast<std::size_t>(arg_count)}, core_num}, done);
   });
 }
 
 kdl_error* kdl::runtime::EnqueueDynamic(const kdl_kernels* kernels, std::int32_t first,
-                                        std::int32_t count, std::int64_t core_num,
-                                        std::int32_t queue, std::span<const kdl_dynamic_arg> given,
-                                        kdl_event** done) {
+                                        std::int32_t count, const DynamicArguments& arguments,
+                                        std::int32_t queue, kdl_event** done) {
   return GuardCall(kernels, kNotOpen, [&] {
-    return Unwrap(kernels)->CallDynamic(first, count, core_num, given, done, queue);
+    return Unwrap(kernels)->CallDynamic(first, count, arguments, done, queue);
   });
 }
 

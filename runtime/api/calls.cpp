@@ -143,22 +143,22 @@ Error Calls::CheckPlaces(const CalledKernel& kernel, std::span<const kdl_dynamic
                  "' is in the host's memory; copy one of them to the other's memory");
 }
 
-Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t core_num,
-                         std::span<const kdl_dynamic_arg> given, kdl_event** done,
-                         std::int32_t queue) const {
+Error Calls::CallDynamic(std::int32_t first, std::int32_t count, const DynamicArguments& passed,
+                         kdl_event** done, std::int32_t queue) const {
   const std::int64_t end = std::int64_t{first} + count;
   if (first < 0 || count < 1 || end > std::ssize(kernels_)) {
     return Invalid("call of one of ", count, " kernels from kernel ", first,
                    " of a handle that has ", kernels_.size());
   }
   bool is_on_device = false;
-  KDL_RETURN_IF_ERROR(CheckPlaces(kernels_[static_cast<std::size_t>(first)], given, &is_on_device));
+  KDL_RETURN_IF_ERROR(
+      CheckPlaces(kernels_[static_cast<std::size_t>(first)], passed.given, &is_on_device));
   DynamicCall call;
   const auto kernels =
       std::span(kernels_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
   const CalledKernel* chosen = nullptr;
-  KDL_RETURN_IF_ERROR(call.Choose(kernels, given, &chosen));
-  const DenseArguments arguments = call.arguments(core_num);
+  KDL_RETURN_IF_ERROR(call.Choose(kernels, passed, &chosen));
+  const DenseArguments arguments = call.arguments(passed.core_num);
   const bool is_direct = call.is_dense() && done == nullptr && queue == 0 && !is_on_device;
   for (std::int32_t k = 0; k < count && is_direct; ++k)
     if (chosen == &kernels[static_cast<std::size_t>(k)]) return Call(first + k, arguments);

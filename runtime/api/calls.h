@@ -15,6 +15,7 @@
 namespace kdl::runtime {
 
 class Context;
+struct DynamicArguments;
 
 class Calls : public Handle {
  public:
@@ -32,9 +33,8 @@ class Calls : public Handle {
                   std::int32_t after_count, kdl_event** done) const;
   // Calls one of `count` kernels from `first`, chosen by the types of the arguments. See kdl_kernels_call_dynamic. If the call is
   // enqueued, it is on the device's queue with the given number.
-  Error CallDynamic(std::int32_t first, std::int32_t count, std::int64_t core_num,
-                    std::span<const kdl_dynamic_arg> given, kdl_event** done,
-                    std::int32_t queue = 0) const;
+  Error CallDynamic(std::int32_t first, std::int32_t count, const DynamicArguments& arguments,
+                    kdl_event** done, std::int32_t queue = 0) const;
   Error Bind(std::int32_t kernel, const DenseArguments& arguments,
              std::unique_ptr<BoundCall>* bound) const;
 

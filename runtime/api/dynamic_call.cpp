@@ -107,10 +107,11 @@ bool IsDense(const kdl_tensor& view) {
   return dense;
 }
 
-bool NeedsMerge(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
+bool NeedsMerge(const kdl_variant& variant, const DynamicArguments& arguments) {
+  const std::span<const kdl_dynamic_arg> given = arguments.given;
   if ((variant.flags & KDL_VARIANT_SHAPES) == 0 || std::ssize(given) != variant.param_count)
     return false;
-  bool differ = false;
+  bool differ = !arguments.ranks.empty();
   for (std::size_t p = 0; p < given.size(); ++p) {
     if (!IsTensor(given[p]) || IsNothing(given[p])) continue;
     differ |= MayNeedMerge(variant.params[p], *given[p].value.tensor);
@@ -120,11 +121,10 @@ bool NeedsMerge(const kdl_variant& variant, std::span<const kdl_dynamic_arg> giv
 
 }  // namespace
 
-Error MergedDynamic::Merge(const CalledKernel& kernel, Gaps gaps,
-                           std::span<const kdl_dynamic_arg>* given) {
+Error MergedDynamic::Merge(const CalledKernel& kernel, Gaps gaps, DynamicArguments* arguments) {
   const kdl_variant& variant = *kernel.candidate.variant;
-  if (!NeedsMerge(variant, *given)) return nullptr;
-  given_.assign(given->begin(), given->end());
+  if (!NeedsMerge(variant, *arguments)) return nullptr;
+  given_.assign(arguments->given.begin(), arguments->given.end());
   views_.resize(given_.size());
   std::vector<kdl_tensor*> views(given_.size());
   for (std::size_t p = 0; p < given_.size(); ++p) {
@@ -133,24 +133,25 @@ Error MergedDynamic::Merge(const CalledKernel& kernel, Gaps gaps,
     views[p] = &views_[p];
     given_[p].value.tensor = &views_[p];
   }
-  *given = given_;
+  arguments->given = given_;
   const kdl_variant* strided =
       kernel.strided == nullptr ? nullptr : kernel.strided->candidate.variant;
-  return MergePacks(variant, strided, gaps, views);
+  return MergePacks(variant, strided, gaps, std::exchange(arguments->ranks, {}), views);
 }
 
-Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
-                          std::span<const kdl_dynamic_arg> given, const CalledKernel** chosen) {
+Error DynamicCall::Choose(std::span<const CalledKernel> kernels, DynamicArguments arguments,
+                          const CalledKernel** chosen) {
+  const std::span<const kdl_dynamic_arg> original = arguments.given;
   const Candidate& any = kernels[0].candidate;
-  if (std::ssize(given) != any.variant->param_count) {
+  if (std::ssize(original) != any.variant->param_count) {
     return Invalid(any.kernel->name, " has ", any.variant->param_count,
-                   " parameters, but is called with ", given.size(), " arguments");
+                   " parameters, but is called with ", original.size(), " arguments");
   }
-  for (std::size_t p = 0; p < given.size(); ++p)
-    KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], given[p]));
+  for (std::size_t p = 0; p < original.size(); ++p)
+    KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], original[p]));
   MergedDynamic merged;
-  const std::span<const kdl_dynamic_arg> original = given;
-  KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kExpand, &given));
+  KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kExpand, &arguments));
+  const std::span<const kdl_dynamic_arg> given = arguments.given;
   *chosen = nullptr;
   for (const CalledKernel& kernel : kernels) {
     const CalledKernel* fitting = FindFitting(kernel, given);
@@ -230,13 +231,14 @@ Error CheckWithoutGaps(const DenseArguments& arguments, Binding* binding) {
 
 }  // namespace
 
-Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
-                   std::span<const kdl_dynamic_arg> given) {
+Error CheckDynamic(std::span<const CalledKernel> kernels, DynamicArguments arguments) {
   MergedDynamic merged;
-  KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kIgnore, &given));
+  KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kIgnore, &arguments));
+  const std::span<const kdl_dynamic_arg> given = arguments.given;
+  const std::int64_t core_num = arguments.core_num;
   DynamicCall call;
   const CalledKernel* chosen = nullptr;
-  KDL_RETURN_IF_ERROR(call.Choose(kernels, given, &chosen));
+  KDL_RETURN_IF_ERROR(call.Choose(kernels, arguments, &chosen));
   Binding binding;
   binding.candidate = chosen->candidate;
   binding.tensors.Reserve(given.size());

@@ -11,11 +11,18 @@
 
 namespace kdl::runtime {
 
+// What a call passes.
+struct DynamicArguments {
+  std::span<const kdl_dynamic_arg> given;  // one for each parameter
+  std::int64_t core_num = KDL_CORES_AUTO;
+  std::span<const PackRank> ranks = {};  // those that the caller states
+};
+
 // The arguments of a call after dimensions have been merged to packs.
 class MergedDynamic {
  public:
   // Replaces the arguments if anything is merged. They are valid for as long as this object.
-  Error Merge(const CalledKernel& kernel, Gaps gaps, std::span<const kdl_dynamic_arg>* given);
+  Error Merge(const CalledKernel& kernel, Gaps gaps, DynamicArguments* arguments);
 
  private:
   std::vector<kdl_dynamic_arg> given_;
@@ -27,7 +34,7 @@ class DynamicCall {
  public:
   // Chooses the first of `kernels`, of which there is at least one, whose parameters the arguments fit, or the kernel for
   // strided tensors that belongs to it. If none fits, the error lists what each of them takes.
-  Error Choose(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given,
+  Error Choose(std::span<const CalledKernel> kernels, DynamicArguments arguments,
                const CalledKernel** chosen);
 
   // Valid for as long as this object.
@@ -51,11 +58,9 @@ class DynamicCall {
 
 // Enqueues a call like kdl_kernels_call_dynamic, but on the device's queue with the given number.
 kdl_error* EnqueueDynamic(const kdl_kernels* kernels, std::int32_t first, std::int32_t count,
-                          std::int64_t core_num, std::int32_t queue,
-                          std::span<const kdl_dynamic_arg> given, kdl_event** done);
+                          const DynamicArguments& arguments, std::int32_t queue, kdl_event** done);
 
 // Makes the checks of a call that depend on neither a device nor the contents of tensors.
-Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
-                   std::span<const kdl_dynamic_arg> given);
+Error CheckDynamic(std::span<const CalledKernel> kernels, DynamicArguments arguments);
 
 }  // namespace kdl::runtime

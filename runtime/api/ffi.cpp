@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "api/calls.h"
+#include "api/dynamic_call.h"
 #include "api/ffi_arguments.h"
 #include "core/dlpack.h"
 #include "core/small_array.h"
@@ -56,8 +57,8 @@ Error CallDynamic(const Calls& kernels, std::int32_t first, std::int32_t kernel_
   arguments.given.Reserve(static_cast<std::size_t>(arg_count));
   for (std::int32_t a = 0; a < arg_count; ++a)
     KDL_RETURN_IF_ERROR(AddArgument(args[a], a, &arguments));
-  return kernels.CallDynamic(first, kernel_count, KDL_CORES_AUTO,
-                             {arguments.given.data(), arguments.given.size()}, nullptr);
+  return kernels.CallDynamic(first, kernel_count,
+                             {{arguments.given.data(), arguments.given.size()}}, nullptr);
 }
 
 // Returns the open kernels, and opens them if this process has not done so. If several threads open them at once, the

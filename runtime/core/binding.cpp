@@ -237,9 +237,11 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
 // The arguments of a launch after dimensions have been merged to packs. Valid for as long as this object.
 class MergedArgs {
  public:
-  Error Merge(std::span<const Candidate> candidates, Args* args) {
+  Error Merge(const Function& function, std::span<const Candidate> candidates, Args* args) {
     const kdl_variant& variant = *candidates[0].variant;
-    if (!NeedsMerge(variant, *args)) return nullptr;
+    std::vector<PackRank> ranks;
+    KDL_RETURN_IF_ERROR(FindRanks(variant, function.name(), &ranks));
+    if (!NeedsMerge(variant, ranks, *args)) return nullptr;
     const auto found =
         std::find_if(candidates.begin(), candidates.end(),
                      [](const Candidate& candidate) { return IsForStrides(*candidate.variant); });
@@ -254,14 +256,14 @@ class MergedArgs {
       views[p] = &arrays_[p].view;
     }
     *args = args_;
-    return MergePacks(variant, strided, Gaps::kExpand, views);
+    return MergePacks(variant, strided, Gaps::kExpand, ranks, views);
   }
 
  private:
-  static bool NeedsMerge(const kdl_variant& variant, Args args) {
+  static bool NeedsMerge(const kdl_variant& variant, std::span<const PackRank> ranks, Args args) {
     if ((variant.flags & KDL_VARIANT_SHAPES) == 0 || std::ssize(args) != variant.param_count)
       return false;
-    bool differ = false;
+    bool differ = !ranks.empty();
     for (std::size_t p = 0; p < args.size(); ++p)
       differ |= args[p].array != nullptr && MayNeedMerge(variant.params[p], args[p].array->view);
     return differ;
@@ -279,7 +281,7 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   std::span<const Candidate> candidates;
   KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
   MergedArgs merged;
-  if (shapes == Shapes::kGiven) KDL_RETURN_IF_ERROR(merged.Merge(candidates, &args));
+  if (shapes == Shapes::kGiven) KDL_RETURN_IF_ERROR(merged.Merge(function, candidates, &args));
   KDL_RETURN_IF_ERROR(PickVariant(candidates, args, &binding->candidate));
   const kdl_variant& variant = *binding->candidate.variant;
   KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));

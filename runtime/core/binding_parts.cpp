@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/element.h"
+#include "core/pack_ranks.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
@@ -153,13 +154,12 @@ std::string ParameterType(const kdl_param_desc& param) {
 
 bool IsShapeMark(const kdl_variant& variant, std::string_view constant) {
   const std::string_view name = constant.substr(0, constant.find('='));
-  return std::any_of(
-      variant.params, variant.params + variant.param_count, [&](const kdl_param_desc& param) {
-        if (name.starts_with("rank_"))
-          return std::string_view(param.shape).find(Concat(name.substr(5), "..")) !=
-                 std::string_view::npos;
-        return name == Concat("strides_", param.name) || name == Concat("broadcast_", param.name);
-      });
+  return IsRankOfPack(variant, constant) ||
+         std::any_of(variant.params, variant.params + variant.param_count,
+                     [&](const kdl_param_desc& param) {
+                       return name == Concat("strides_", param.name) ||
+                              name == Concat("broadcast_", param.name);
+                     });
 }
 
 std::string Signature(const kdl_variant& variant) {

@@ -30,14 +30,17 @@ std::string Text(const std::vector<std::int64_t>& sizes) {
 
 PackShapes::PackShapes(const kdl_variant& variant, std::span<kdl_tensor* const> views)
     : variant_(variant), views_(views) {
-  for (std::int32_t p = 0; p < variant.param_count; ++p)
-    for (const std::string_view dim : DimsOf(variant.params[p]))
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    dims_.push_back(SourceDims(variant.params[p]));
+    for (const std::string_view dim : dims_.back())
       if (IsPack(dim) && FindPack(dim) == nullptr) packs_.push_back({dim, -1, nullptr, {}, {}});
+  }
 }
 
-Error PackShapes::Find() {
+Error PackShapes::Find(std::span<const PackRank> ranks) {
   for (std::size_t p = 0; p < views_.size(); ++p)
     if (views_[p] != nullptr) KDL_RETURN_IF_ERROR(CheckStrides(p));
+  for (const PackRank& rank : ranks) KDL_RETURN_IF_ERROR(Take(rank));
   FindRanks();
   for (const bool repeats : {false, true}) {
     for (std::size_t p = 0; p < views_.size(); ++p) {
@@ -59,37 +62,30 @@ Error PackShapes::CheckStrides(std::size_t p) {
   return nullptr;
 }
 
-std::int32_t PackShapes::CountPacks(const kdl_param_desc& param) {
-  const auto dims = DimsOf(param);
-  return static_cast<std::int32_t>(std::count_if(dims.begin(), dims.end(), IsPack));
+std::int32_t PackShapes::CountPacks(std::size_t p) const {
+  return static_cast<std::int32_t>(std::count_if(dims_[p].begin(), dims_[p].end(), IsPack));
 }
 
-// The dimensions of a parameter as in the source, such as "A.." and "C".
-std::vector<std::string_view> PackShapes::DimsOf(const kdl_param_desc& param) {
-  std::vector<std::string_view> dims;
-  const std::string_view shape = param.shape;
-  int depth = 0;
-  std::size_t begin = 1;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    depth += shape[i] == '(' || shape[i] == '[' ? 1 : 0;
-    depth -= shape[i] == ')' || shape[i] == ']' ? 1 : 0;
-    if (depth > 1 || (shape[i] != ',' && shape[i] != ']')) continue;
-    if (i > begin) dims.push_back(shape.substr(begin, i - begin));
-    begin = i + 2;
-  }
-  return dims;
-}
-
-Pack* PackShapes::FindPack(std::string_view name) {
+Pack* PackShapes::FindPack(std::string_view dim) {
   const auto found = std::find_if(packs_.begin(), packs_.end(),
-                                  [&](const Pack& pack) { return pack.name == name; });
+                                  [&](const Pack& pack) { return pack.name == dim; });
   return found == packs_.end() ? nullptr : &*found;
+}
+
+// Stores the rank of a pack that the caller states.
+Error PackShapes::Take(const PackRank& given) {
+  if (given.rank < 0 || given.rank > KDL_MAX_RANK)
+    return Invalid("rank_", given.pack, " is ", given.rank, "; a pack has 0 to ", KDL_MAX_RANK,
+                   " dimensions");
+  for (Pack& pack : packs_)
+    if (given.pack == pack.name.substr(0, pack.name.size() - 2)) pack.rank = given.rank;
+  return nullptr;
 }
 
 PackShapes::Unknown PackShapes::UnknownOf(std::size_t p) {
   Unknown unknown{0, views_[p]->rank};
-  for (const std::string_view dim : DimsOf(Param(p))) {
-    const Pack* pack = IsPack(dim) ? FindPack(dim) : nullptr;
+  for (const std::string_view dim : dims_[p]) {
+    const Pack* pack = FindPack(dim);
     unknown.packs += pack != nullptr && pack->rank < 0 ? 1 : 0;
     unknown.left -= pack == nullptr ? 1 : std::max<std::int64_t>(pack->rank, 0);
   }
@@ -119,25 +115,27 @@ bool PackShapes::FindRanksBy(std::size_t p, bool several) {
   const Unknown unknown = UnknownOf(p);
   if (unknown.packs == 0 || unknown.left < 0) return false;
   if (several ? unknown.left != unknown.packs : unknown.packs != 1) return false;
-  for (const std::string_view dim : DimsOf(Param(p))) {
-    Pack* pack = IsPack(dim) ? FindPack(dim) : nullptr;
+  for (const std::string_view dim : dims_[p]) {
+    Pack* pack = FindPack(dim);
     if (pack != nullptr && pack->rank < 0) pack->rank = several ? 1 : unknown.left;
   }
   return true;
 }
 
-// Returns an error if other tensors give the packs of this one more or fewer dimensions than it has.
+// Returns an error if other tensors or the caller give the packs of this one more or fewer dimensions than it has.
 Error PackShapes::CheckRank(std::size_t p) {
   if (!IsValid(views_[p]) || Param(p).is_tensor == 0) return nullptr;
   const Unknown unknown = UnknownOf(p);
   std::string ranks;
-  for (const std::string_view dim : DimsOf(Param(p))) {
-    const Pack* pack = IsPack(dim) ? FindPack(dim) : nullptr;
-    if (pack != nullptr) ranks += Concat(ranks.empty() ? "" : ", ", dim, " has ", pack->rank);
+  for (const std::string_view dim : dims_[p]) {
+    const Pack* pack = FindPack(dim);
+    if (pack == nullptr || pack->rank < 0) continue;
+    ranks += Concat(ranks.empty() ? "" : ", ", pack->name, " has ", pack->rank);
   }
-  if (ranks.empty() || unknown.packs != 0 || unknown.left == 0) return nullptr;
+  const bool fits = unknown.packs == 0 ? unknown.left == 0 : unknown.left >= 0;
+  if (ranks.empty() || fits) return nullptr;
   return Invalid("the tensor for ", Spelling(Param(p)), " has rank ", views_[p]->rank,
-                 ", which does not fit the dimensions of other tensors: ", ranks);
+                 ", which does not fit the number of dimensions of its packs: ", ranks);
 }
 
 // Gives the view of a broadcast parameter all dimensions of its pack. It is repeated along those that it does not have,
@@ -147,11 +145,9 @@ Error PackShapes::Repeat(std::size_t p) {
   kdl_tensor& view = *views_[p];
   std::int32_t at = 0;
   const Pack* pack = nullptr;
-  for (const std::string_view dim : DimsOf(Param(p))) {
-    pack = IsPack(dim) ? FindPack(dim) : nullptr;
-    if (pack != nullptr) break;
-    ++at;
-  }
+  while (pack == nullptr && at < std::ssize(dims_[p]))
+    pack = FindPack(dims_[p][static_cast<std::size_t>(at++)]);
+  --at;
   const std::int32_t others = Param(p).rank - 1;
   const std::int64_t rank = pack == nullptr ? -1 : others + pack->rank;
   if (rank > KDL_MAX_RANK || view.rank < others || view.rank > rank || pack->param == nullptr)

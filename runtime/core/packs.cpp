@@ -18,8 +18,8 @@ class Merger {
   Merger(const kdl_variant& variant, const kdl_variant* strided, std::span<kdl_tensor* const> views)
       : variant_(variant), strided_(strided), shapes_(variant, views) {}
 
-  Error Merge(Gaps gaps) {
-    KDL_RETURN_IF_ERROR(shapes_.Find());
+  Error Merge(Gaps gaps, std::span<const PackRank> ranks) {
+    KDL_RETURN_IF_ERROR(shapes_.Find(ranks));
     bool is_dense = true;
     for (std::size_t p = 0; p < shapes_.count(); ++p)
       is_dense &= !shapes_.IsDetermined(p) || !IsStrided(shapes_.Param(p)) || IsDense(p);
@@ -122,7 +122,7 @@ class Merger {
   // The number of dimensions of each pack in the variant for strided tensors.
   std::int32_t DimsOfPacks() {
     for (std::int32_t p = 0; p < variant_.param_count; ++p) {
-      const std::int32_t packs = PackShapes::CountPacks(variant_.params[p]);
+      const std::int32_t packs = shapes_.CountPacks(static_cast<std::size_t>(p));
       if (packs == 0) continue;
       const std::int32_t others = variant_.params[p].rank - packs;
       const std::int32_t last = IsStrided(variant_.params[p]) ? 1 : 0;
@@ -235,8 +235,8 @@ class Merger {
 }  // namespace
 
 Error MergePacks(const kdl_variant& variant, const kdl_variant* strided, Gaps gaps,
-                 std::span<kdl_tensor* const> views) {
-  return Merger(variant, strided, views).Merge(gaps);
+                 std::span<const PackRank> ranks, std::span<kdl_tensor* const> views) {
+  return Merger(variant, strided, views).Merge(gaps, ranks);
 }
 
 }  // namespace kdl::runtime

@@ -3,9 +3,11 @@
 // tensors with gaps, in which a pack is several dimensions (the compiler's pass expand-packs).
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "core/error.h"
+#include "core/pack_ranks.h"
 #include "kdl/kernel_abi.h"
 
 namespace kdl::runtime {
@@ -32,8 +34,8 @@ enum class Gaps {
 // Merges the dimensions of views that belong to packs. There is one view for each parameter, which is null for a scalar,
 // for an absent tensor, and for an argument that is not a tensor. Views whose number of dimensions cannot be right stay as
 // they are. The views then fit `variant`, or `strided` if views of strided parameters have gaps; it may be null. Fails if
-// the views have different dimensions for a pack, or gaps that no variant accepts.
+// the views have different dimensions for a pack, or gaps that no variant accepts. `ranks` are those that the caller states.
 Error MergePacks(const kdl_variant& variant, const kdl_variant* strided, Gaps gaps,
-                 std::span<kdl_tensor* const> views);
+                 std::span<const PackRank> ranks, std::span<kdl_tensor* const> views);
 
 }  // namespace kdl::runtime

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/pack_ranks.h"
 #include "kdl/abi_hash.h"
 #include "kdl/version.h"
 
@@ -53,10 +54,19 @@ bool RunsOn(const kdl_image& image, const Device& device) {
          (std::string_view(image.arch).empty() || RankOn(archs, image) < archs.size());
 }
 
-bool HasConstants(const kdl_variant& variant, const std::vector<std::string>& wanted) {
+// Whether the constant is the rank of a pack of the kernel, which only says how launches merge dimensions.
+bool IsRankOfKernel(const kdl_kernel& kernel, std::string_view constant) {
+  return std::any_of(kernel.variants, kernel.variants + kernel.variant_count,
+                     [&](const kdl_variant& variant) { return IsRankOfPack(variant, constant); });
+}
+
+// Whether the variant has the constants that a name states.
+bool HasConstants(const kdl_kernel& kernel, const kdl_variant& variant,
+                  const std::vector<std::string>& wanted) {
   const std::vector<std::string_view> has = ConstantsOf(variant);
   return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& constant) {
-    return std::find(has.begin(), has.end(), constant) != has.end();
+    return std::find(has.begin(), has.end(), constant) != has.end() ||
+           IsRankOfKernel(kernel, constant);
   });
 }
 
@@ -191,7 +201,7 @@ std::vector<Candidate> Registry::CandidatesFor(const Function& function,
     for (std::int32_t v = 0; v < kernel.variant_count; ++v) {
       const kdl_variant& variant = kernel.variants[v];
       const bool has_features = (variant.features & ~device.facts().features) == 0;
-      if (!has_features || !HasConstants(variant, function.constants_)) continue;
+      if (!has_features || !HasConstants(kernel, variant, function.constants_)) continue;
       // Variants for a better architecture, or with more required features, come first. Otherwise the order
       // of registration is kept.
       const std::size_t rank = RankOn(archs, image);
@@ -220,7 +230,7 @@ Error Registry::NoCandidate(const Function& function, const Device& device) cons
       const kdl_variant& variant = kernel.variants[v];
       const std::uint64_t its = variant.features & ~device.facts().features;
       if (lacking == 0 || std::popcount(its) < std::popcount(lacking)) lacking = its;
-      if (HasConstants(variant, function.constants_)) continue;
+      if (HasConstants(kernel, variant, function.constants_)) continue;
       constants.insert(std::string_view(variant.constants).empty() ? "none" : variant.constants);
     }
   });

@@ -62,6 +62,27 @@ bool IsPack(const Function& function, Size size) {
   return size->kind == SizeKind::Symbol && HasGeneric(function, PackMark(size->symbol));
 }
 
+std::vector<Name> OpenPacks(const Function& function) {
+  std::vector<std::vector<Name>> tensors;  // the packs of each tensor that are not known yet
+  std::vector<Name> all;
+  for (const Param& param : function.params) {
+    std::vector<Name> packs;
+    for (Size dim : param.value->type()->dims)
+      if (IsPack(function, dim)) packs.push_back(dim->symbol);
+    all.insert(all.end(), packs.begin(), packs.end());
+    if (!IsBroadcast(function, param)) tensors.push_back(std::move(packs));
+  }
+  std::vector<Name> open;
+  while (!all.empty()) {
+    auto found = std::ranges::find(tensors, size_t{1}, &std::vector<Name>::size);
+    Name known = found == tensors.end() ? all[0] : found->front();
+    if (found == tensors.end()) open.push_back(known);
+    std::erase(all, known);
+    for (std::vector<Name>& packs : tensors) std::erase(packs, known);
+  }
+  return open;
+}
+
 namespace {
 
 /// Returns the largest number of underscores between the name of a pack and a digit, in names of the function's sizes and

@@ -39,6 +39,9 @@ bool IsBroadcast(const Function& function, const Param& param);
 /// Returns whether the function has `strided` or `broadcast` parameters.
 bool HasStrided(const Function& function);
 
+/// Returns the packs whose numbers of dimensions a launch states. Together with them, its tensors determine those of all others.
+std::vector<Name> OpenPacks(const Function& function);
+
 /// Returns the names of the dimensions that a pack becomes in the kernel that the pass expand-packs adds. No other size or
 /// constant of the kernel begins like them: for a pack `A`, they are `A_1`, `A_2` …, with more underscores if need be.
 std::vector<std::string> ExpandedNames(const Function& function, Name pack, size_t count);

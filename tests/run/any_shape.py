@@ -16,6 +16,11 @@ in C, a pack of 2: 3 7 0 0
 a pack of 2 x 2: 1 2 3 4
 an empty pack: 10 2 3 4
 another shape: launch of 'K': the dimensions R.. are [2, 2] in the tensor for x[R.., C], but [1, 4] in the tensor for y[R..]
+sums over the first dimension: 4 6 3 4
+over the second: 3 7 3 4
+over the third: 1 2 3 4
+over a fourth: launch of 'K': the tensor for x[A.., C, B..] has rank 3, which does not fit the number of dimensions of its packs: A.. has 3
+before the first: launch of 'K': rank_A is -1; a pack has 0 to 8 dimensions
 a row in all rows: 11 22 13 24
 transposed: 2 5 5 8
 both: 11 23 12 24

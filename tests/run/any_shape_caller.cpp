@@ -41,6 +41,13 @@ int main() {
   Show("an empty pack", y, [&] { face::rows(queue, 2, one, scalar); });
   Show("another shape", y,
        [&] { face::rows(queue, 2, deep, context.Wrap(host, y.data(), {1, 4})); });
+  Show("sums over the first dimension", y,
+       [&] { face::sum_axis(queue, 2, 0, deep, context.Wrap(host, y.data(), {2, 1})); });
+  Show("over the second", y,
+       [&] { face::sum_axis(queue, 2, 1, deep, context.Wrap(host, y.data(), {2, 1})); });
+  Show("over the third", y, [&] { face::sum_axis(queue, 2, 2, deep, to); });
+  Show("over a fourth", y, [&] { face::sum_axis(queue, 2, 3, deep, to); });
+  Show("before the first", y, [&] { face::sum_axis(queue, 2, -1, deep, to); });
   Show("a row in all rows", y, [&] { face::plus(queue, 2, from, two, to); });
   Show("transposed", y, [&] { face::plus(queue, 2, from, kdl::Permuted(from, {1, 0}), to); });
   Show("both", y,

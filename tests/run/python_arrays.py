@@ -99,7 +99,41 @@ for device in ("host", "debug"):
         assert (module.twice(whole, None) == 2 * whole).all() and (module.rows(whole[0, 0]) == whole[0, 0].sum(-1)).all()
     for from_shape, to_shape in (((2, 3), (6,)), ((6,), (2, 3)), ((), (1,)), ((2, 0), (0,))):  # as many elements
         x, y = np.ones(from_shape, "f4"), np.zeros(to_shape, "f4")
-        fails("which does not fit the dimensions of other tensors", kernelc.ArgumentError, lambda: module.twice(x, None, y))
+        fails("which does not fit the number of dimensions of its packs", kernelc.ArgumentError, lambda: module.twice(x, None, y))
+''',
+    "a call says how many dimensions a pack has where the arrays do not": '''
+source = """export kernel sums<T: i32 | f32>(x: in T[A.., C, B..], w: in T[C]?, y: out T[A.., B..]) {
+    spmd for a in A.. by 4, b in B.. by 64 {
+        var s: T[a, b] = 0;
+        for c in C by 64 { s += sum(x[a, c, b] * (if w then w[c] else 1) over c); }
+        y[a, b] = s;
+    }
+}"""
+whole = np.arange(360).reshape(2, 3, 4, 3, 5)
+for device in ("host", "debug"):
+    sums = kernelc.compile(source, device=device).sums
+    for dtype in ("i4", "f4"):
+        for x in (whole, whole[0], whole[0, 0], whole[0, 0, 0], whole[:, :0]):
+            x = x.astype(dtype)
+            for axis in range(x.ndim):
+                y, w = np.zeros(x.sum(axis).shape, dtype), np.arange(x.shape[axis], dtype=dtype)
+                sums(x, None, y, rank_A=axis)
+                made = sums(x, rank_A=np.int64(axis))
+                assert (y == x.sum(axis)).all() and (made == y).all() and made.shape == y.shape, (device, x.shape, axis)
+                assert (sums(x, rank_B=x.ndim - 1 - axis) == y).all()
+                assert (sums(x, w, rank_A=axis) == np.tensordot(x, w, (axis, 0))).all()
+                assert (sums[3](x, rank_A=axis) == y).all() and (sums.submit(x, rank_A=axis).result() == y).all()
+    x = whole[0, 0].astype("f4")
+    assert (sums(x, None, np.zeros((4, 5), "f4")) is None) and "equal to the reference" in sums.verify(x, rank_A=0)
+    with kernelc.interpret():
+        assert (sums(x, rank_A=0) == x.sum(0)).all() and (sums(x, rank_A=2) == x.sum(2)).all()
+    fails("has rank 3, which does not fit the number of dimensions of its packs: A.. has 3", kernelc.ArgumentError,
+          lambda: sums(x, None, np.zeros((4, 3), "f4"), rank_A=3))
+    fails("rank_A is 9; a pack has 0 to 8 dimensions", kernelc.ArgumentError, lambda: sums(x, None, np.zeros((4, 3), "f4"), rank_A=9))
+    fails("say how many dimensions a pack has, such as rank_A=1, or pass an array", TypeError, lambda: sums(whole.astype("f4")))
+    fails("has no parameter 'rank_C'", TypeError, lambda: sums(x, rank_C=1))
+    fails("", TypeError, lambda: sums(x, rank_A="1"))
+    assert "rank_A" in str(__import__("inspect").signature(sums))
 ''',
     "large arrays are not copied": '''
 import resource

@@ -32,6 +32,14 @@ export kernel sum_axis(x: in strided f32[A.., C, B..], w: in broadcast f32[B..],
     }
 }
 
+export kernel sums(x: in strided i32[A.., C, B..], y: out strided i32[A.., B..]) {
+    spmd for a in A.. by 4, b in B.. by 8 {
+        var s: i32[a, b] = 0;
+        for c in C by 4 { s += sum(x[a, c, b] over c); }
+        y[a, b] = s;
+    }
+}
+
 export kernel matrix(x: in strided f32[M, N], y: in f32[N, K], z: out f32[M, K]) {
     spmd for i in M by 16, j in K by 16 {
         var s: f32[i, j] = 0;
@@ -119,6 +127,10 @@ for trial in range({trials}):
     module.sum_axis(dense_copy(x), dense_copy(np.broadcast_to(w, b)), numbers, dense)
     if outcome(lambda: module.sum_axis[cores](x, w, numbers, y) or True, len(a) > 3 or len(b) > 3):
         assert (y == dense).all(), (trial, x.shape, x.strides, w.shape)
+
+    x, y = view([*a, c, *b], "i4"), view([*a, *b], "i4")
+    if outcome(lambda: module.sums[cores](x, y, rank_A=len(a)) or True, len(a) > 3 or len(b) > 3):
+        assert (y == x.sum(len(a))).all(), (trial, x.shape, x.strides, y.strides)
 
     m, n, k = (int(size) for size in rng.integers(0, 40, 3))
     x, y = view([m, n]), rng.random([n, k], "f4")

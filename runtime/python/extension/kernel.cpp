@@ -10,6 +10,7 @@
 #include "api/dynamic_call.h"
 #include "core/element.h"
 #include "extension/arguments.h"
+#include "extension/call_ranks.h"
 #include "extension/call_stream.h"
 #include "extension/context.h"
 #include "extension/divert.h"
@@ -35,6 +36,13 @@ Kernel* AsKernel(PyObject* object) { return reinterpret_cast<Kernel*>(object); }
 
 const kdl_variant& AnyVariant(const Kernel& kernel) {
   return *kernel.library->functions()[kernel.begin].variant;
+}
+
+/// Reads how many dimensions packs have, if the call says so. On failure, sets a Python exception and returns false.
+bool ReadRanks(const Kernel& kernel, PyObject* keywords, CallRanks* ranks) {
+  for (size_t f = kernel.begin; f < kernel.end; ++f)
+    if (!ranks->Read(*kernel.library->functions()[f].variant, keywords)) return false;
+  return true;
 }
 
 /// The arguments of a call: either a complete tuple from the caller, or what `complete`, a method of a Python
@@ -102,23 +110,29 @@ kdl_error* FollowStreams(PyObject* self, const CallStream& stream, const Argumen
 }
 
 /// Enqueues a call of one of the kernel's functions.
-kdl_error* EnqueueCall(PyObject* self, const Arguments& arguments, int64_t core_num, int32_t queue,
+kdl_error* EnqueueCall(PyObject* self, const runtime::DynamicArguments& arguments, int32_t queue,
                        kdl_event** done) {
   const Kernel& kernel = *AsKernel(self);
   return runtime::EnqueueDynamic(kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
-                                 static_cast<int32_t>(kernel.end - kernel.begin), core_num, queue,
-                                 {arguments.given(), static_cast<size_t>(arguments.count())}, done);
+                                 static_cast<int32_t>(kernel.end - kernel.begin), arguments, queue,
+                                 done);
+}
+
+runtime::DynamicArguments Passed(const Arguments& arguments, int64_t core_num,
+                                 const CallRanks& ranks) {
+  return {{arguments.given(), static_cast<size_t>(arguments.count())}, core_num, ranks.ranks()};
 }
 
 /// Calls one of the kernel's functions. If the caller has given a stream, later work of the stream starts after the call.
 /// Otherwise, the call has ended when this returns.
 kdl_error* CallFunction(PyObject* self, const CallStream& stream, const Arguments& arguments,
-                        int64_t core_num) {
+                        int64_t core_num, const CallRanks& ranks) {
   const int32_t queue = stream.queue();
+  const runtime::DynamicArguments passed = Passed(arguments, core_num, ranks);
   if (kdl_error* error = FollowStreams(self, stream, arguments, queue)) return error;
-  if (!stream.is_given()) return EnqueueCall(self, arguments, core_num, queue, nullptr);
+  if (!stream.is_given()) return EnqueueCall(self, passed, queue, nullptr);
   kdl_event* done = nullptr;
-  if (kdl_error* error = EnqueueCall(self, arguments, core_num, queue, &done)) return error;
+  if (kdl_error* error = EnqueueCall(self, passed, queue, &done)) return error;
   kdl_error* error = kdl_stream_after_event(StreamOf(stream.handle()), done);
   kdl_event_free(done);
   return error;
@@ -131,11 +145,13 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_
   if (CallDiverted(self, core_num, args, keywords, &diverted)) return diverted;
   Given given;
   Arguments arguments;
-  if (!Complete(self, args, keywords, &given) || !OpenArguments(self, given, stream, &arguments))
+  CallRanks ranks;
+  if (!ReadRanks(*AsKernel(self), keywords, &ranks) || !Complete(self, args, keywords, &given) ||
+      !OpenArguments(self, given, stream, &arguments))
     return nullptr;
   kdl_error* error = nullptr;
   Py_BEGIN_ALLOW_THREADS;
-  error = CallFunction(self, stream, arguments, core_num);
+  error = CallFunction(self, stream, arguments, core_num, ranks);
   Py_END_ALLOW_THREADS;
   return Succeeded(error) ? given.result.release() : nullptr;
 }
@@ -162,12 +178,18 @@ PyObject* RunKernel(PyObject* self, PyObject* args) {
   return Call(self, given, keywords, core_num);
 }
 
-/// check(core_num, args): raises the exception that a call on any device would raise before the kernel runs.
+/// check(core_num, args, keywords): raises the exception that a call on any device would raise before the kernel runs. Of the
+/// keywords, only ranks of packs are used.
 PyObject* CheckCall(PyObject* self, PyObject* args) {
   long long core_num = 0;
   PyObject* all = nullptr;
-  if (PyArg_ParseTuple(args, "LO!", &core_num, &PyTuple_Type, &all) == 0) return nullptr;
+  PyObject* keywords = nullptr;
+  CallRanks ranks;
   const Kernel& kernel = *AsKernel(self);
+  if (PyArg_ParseTuple(args, "LO!|O!", &core_num, &PyTuple_Type, &all, &PyDict_Type, &keywords) ==
+          0 ||
+      !ReadRanks(kernel, keywords, &ranks))
+    return nullptr;
   if (PyTuple_Size(all) != AnyVariant(kernel).param_count) {
     PyErr_Format(PyExc_TypeError, "%s has %d parameters, but is called with %zd arguments",
                  kernel.library->functions()[kernel.begin].name.c_str(),
@@ -183,8 +205,7 @@ PyObject* CheckCall(PyObject* self, PyObject* args) {
   std::vector<runtime::CalledKernel> choices;
   for (size_t f = kernel.begin; f < kernel.end; ++f)
     choices.push_back({nullptr, {nullptr, &named, functions[f].variant}, nullptr, false, nullptr});
-  runtime::Error error = runtime::CheckDynamic(
-      choices, core_num, {arguments.given(), static_cast<size_t>(arguments.count())});
+  runtime::Error error = runtime::CheckDynamic(choices, Passed(arguments, core_num, ranks));
   if (!Succeeded(error.release())) return nullptr;
   Py_RETURN_NONE;
 }
@@ -207,12 +228,15 @@ std::vector<PyObject*> all_pending;
 PyObject* Enqueue(PyObject* self, PyObject* args, PyObject* keywords, int32_t queue) {
   auto call = std::make_unique<QueuedCall>();
   CallStream stream;
+  CallRanks ranks;
   if (!stream.Take(AnyVariant(*AsKernel(self)), &keywords) ||
+      !ReadRanks(*AsKernel(self), keywords, &ranks) ||
       !Complete(self, args, keywords, &call->given) ||
       !OpenArguments(self, call->given, stream, &call->arguments) ||
       !Succeeded(FollowStreams(self, stream, call->arguments, queue)))
     return nullptr;
-  if (!Succeeded(EnqueueCall(self, call->arguments, KDL_CORES_AUTO, queue, &call->event)))
+  if (!Succeeded(
+          EnqueueCall(self, Passed(call->arguments, KDL_CORES_AUTO, ranks), queue, &call->event)))
     return nullptr;
   PyObject* pending = PyType_GenericAlloc(pending_type, 0);
   if (pending == nullptr) return nullptr;

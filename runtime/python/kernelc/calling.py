@@ -6,6 +6,7 @@ import importlib
 import inspect
 import keyword
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -55,6 +56,12 @@ class Kernel(CoreKernel):
     device: str
 
     @property
+    def rank_words(self) -> list[str]:
+        """The keywords, such as rank_A, with which a call can say how many dimensions a pack has."""
+        packs = {pack: None for signature in self.signatures for one in signature for pack in sorted(Parameter(*one).packs)}
+        return [*map(_rank_word, packs)]
+
+    @property
     def __signature__(self) -> inspect.Signature:
         """The parameters for `inspect.signature` and for the help of notebooks. Outputs at the end may be omitted."""
         may_end = True
@@ -64,7 +71,9 @@ class Kernel(CoreKernel):
             default = None if may_end and one.name in self.optionals else ... if may_end else inspect.Parameter.empty
             parameters.append(inspect.Parameter(_written(one.name), inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_type(one),
                                                 default=default))
-        return inspect.Signature(parameters[::-1])
+        ranks = [inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY, annotation=int, default=...)
+                 for word in map(_rank_word, _open_packs(self.parameters))]
+        return inspect.Signature([*parameters[::-1], *ranks])
 
     def document(self, comment: str) -> None:
         """Makes the kernel's doc comment and its parameters the docstring."""
@@ -115,8 +124,10 @@ class Kernel(CoreKernel):
             except ZeroDivisionError:
                 raise ArgumentError(f"{self.name}: the shape {parameter.shape} of '{parameter.name}' divides by 0") from None
             except KeyError:
+                words = [f"{word}=1" for word in map(_rank_word, _open_packs(signature)) if word not in given]
+                advice = f"say how many dimensions a pack has, such as {', '.join(words)}, or " if words and parameter.packs else ""
                 raise TypeError(f"{self.name}: the other arguments do not determine the shape {parameter.shape} of '{parameter.name}'; "
-                                f"pass an array for it") from None
+                                f"{advice}pass an array for it") from None
             given[parameter.name] = arrays.empty(shape, parameter.element, list(given.values()))
             made.append(given[parameter.name])
         result = None if not made else made[0] if len(made) == 1 else tuple(made)
@@ -124,7 +135,7 @@ class Kernel(CoreKernel):
 
     def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         """Gives arguments their names. If not all parameters have positional arguments, outputs are left out. Optional parameters
-        that are left out are None."""
+        that are left out are None. Ranks of packs keep their names, such as rank_A."""
         parameters = self.parameters
         names = [p.name for p in parameters]
         inputs = [p.name for p in parameters if p.direction != "out"]
@@ -134,7 +145,10 @@ class Kernel(CoreKernel):
             raise TypeError(f"{self.name} has {len(names)} parameters, but is called with {len(args)} arguments")
         given = dict(zip(places, args))
         of_written = {_written(name): name for name in names}
+        ranks = {word: operator.index(keywords[word]) for word in self.rank_words if word in keywords} if keywords else {}
         for written, value in keywords.items():
+            if written in ranks:
+                continue
             name = written if written in names else of_written.get(written, written)
             if name not in names:
                 raise TypeError(f"{self.name} has no parameter '{name}'; its parameters are: {', '.join(names)}")
@@ -144,7 +158,7 @@ class Kernel(CoreKernel):
         missing = [name for name in needed if name not in given]
         if missing:
             raise TypeError(f"{self.name} needs an argument for {' and '.join(map(repr, missing))}")
-        return {**dict.fromkeys(self.optionals), **given}
+        return {**dict.fromkeys(self.optionals), **given, **ranks}
 
     def signature(self, given: Mapping[str, Any]) -> list[Parameter]:
         """Returns the parameters for the element types of the given arrays, which are named."""
@@ -220,7 +234,9 @@ def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[s
         place = 0
         for name in parameter.sizes:
             is_pack = name in parameter.packs
-            count = 1 if not is_pack else len(shape) - len(parameter.sizes) + 1 if parameter.repeats else ranks.get(str(name), 1)
+            if is_pack and not parameter.repeats and name not in ranks:
+                break  # it is not known which dimensions the others are
+            count = 1 if not is_pack else len(shape) - len(parameter.sizes) + 1 if parameter.repeats else ranks[str(name)]
             found = [int(size) for size in shape[place:place + count]]
             place += count
             if is_pack and parameter.repeats:
@@ -267,9 +283,28 @@ def merged_shape(parameter: Parameter, array: Any, sizes: Mapping[str, Any]) -> 
     return merged
 
 
+def _rank_word(pack: str) -> str:
+    """Returns the keyword that says how many dimensions a pack has."""
+    return f"rank_{pack}"
+
+
+def _open_packs(signature: Sequence[Parameter]) -> list[str]:
+    """Returns the packs of which a call says how many dimensions they have, so that the arrays determine those of all others."""
+    known: set[str] = set()
+    chosen: list[str] = []
+    names = [name for parameter in signature for name in parameter.sizes if name in parameter.packs]
+    while left := [str(name) for name in names if name not in known]:
+        found = [parameter.packs - known for parameter in signature if not parameter.repeats and len(parameter.packs - known) == 1]
+        if not found:
+            chosen.append(left[0])
+        known |= found[0] if found else {left[0]}
+    return chosen
+
+
 def _ranks_of_packs(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the number of dimensions of each pack, where the given arrays determine it as a call does."""
-    ranks: dict[str, int] = {}
+    """Returns the number of dimensions of each pack, where the caller states it or the given arrays determine it as a call does."""
+    ranks: dict[str, int] = {pack: given[_rank_word(pack)] for parameter in signature for pack in parameter.packs
+                             if _rank_word(pack) in given}
     tensors = [(p, len(arrays.shape_of(given[p.name]))) for p in signature
                if p.packs and not p.repeats and given.get(p.name) is not None]
     while True:

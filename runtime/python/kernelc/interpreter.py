@@ -68,8 +68,9 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
     """Runs a call in the interpreter, and returns what the call would return."""
     every, result = kernel.complete(args, keywords)
     given = {parameter.name: value for parameter, value in zip(kernel.parameters, every)}
+    given.update({word: keywords[word] for word in kernel.rank_words if word in keywords})
     signature = kernel.signature(given)
-    kernel.check(cores, every)
+    kernel.check(cores, every, keywords)
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         words = ["--kernel", kernel.name, "--json", *arguments(signature, given, pathlib.Path(folder))]
         if cores != ANY_NUMBER:

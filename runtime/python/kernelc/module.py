@@ -48,8 +48,9 @@ class Kernel(calling.Kernel):
         """Calls the kernel with these inputs and compares the result with that of the reference interpreter, bit for bit, and with
         the kernel's contract. Outputs are not written; if they are given, only their sizes and types are checked. Returns what `kernelc run --verify` says; raises VerifyError if something differs."""
         given = self.bind(args, keywords)
-        if len(given) == len(self.parameters):
-            self.check(interpreter.ANY_NUMBER, tuple(given[parameter.name] for parameter in self.parameters))
+        names = [parameter.name for parameter in self.parameters]
+        if all(name in given for name in names):
+            self.check(interpreter.ANY_NUMBER, tuple(given[name] for name in names), keywords)
         return tools.verify(self, given)
 
     def asm(self) -> str:

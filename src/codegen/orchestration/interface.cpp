@@ -125,6 +125,20 @@ bool IsOpen(const std::vector<const ir::Function*>& variants, Name generic) {
   return false;
 }
 
+/// Picks names for the ranks of packs that the caller passes, because the tensors do not determine them.
+void AddRanks(FaceFunction& kernel, CppNames& names) {
+  for (const ir::Function* function : kernel.functions) {
+    for (Name pack : ir::OpenPacks(*function)) {
+      std::string source_name = ir::PackMark(pack);
+      if (std::ranges::count(kernel.constants, source_name, &FaceConstant::source_name) > 0)
+        continue;
+      kernel.constants.push_back({source_name, names.Pick(source_name)});
+      kernel.note += fmt::format("{}{} is how many dimensions the pack {} has.",
+                                 kernel.note.empty() ? "" : " ", source_name, pack.text());
+    }
+  }
+}
+
 /// Picks names for the integer parameters that the caller passes, and adds their possible values to the note.
 void AddConstants(FaceFunction& kernel) {
   const ir::Function& first = *kernel.functions[0];
@@ -140,6 +154,7 @@ void AddConstants(FaceFunction& kernel) {
     kernel.note +=
         fmt::format("{}{} is {}.", kernel.note.empty() ? "" : " ", name, fmt::join(values, " or "));
   }
+  AddRanks(kernel, names);
 }
 
 FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string_view name) {

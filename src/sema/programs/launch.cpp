@@ -116,6 +116,7 @@ CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
   std::vector<KindChoice> choices;
   size_t errors = state.diagnostics.error_count();
   for (const syntax::Arg& generic : call.generics) {
+    if (RankedPack(*group.item, generic.name.name) != nullptr) continue;
     if (auto choice = NamedKind(state, group, generic)) choices.push_back(*choice);
   }
   if (state.diagnostics.error_count() != errors) return nullptr;

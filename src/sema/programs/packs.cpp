@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sema/types/size_arithmetic.h"
+#include "sema/types/sizes.h"
 #include "sema/walk/quote.h"
 
 namespace kdl::sema {
@@ -22,12 +23,17 @@ const NameExpr* PackOf(const Expr* dim) {
   return name != nullptr && name->is_pack ? name : nullptr;
 }
 
+constexpr std::string_view kRankPrefix = "rank_";
+constexpr std::string_view kRankOfPack = "the number of dimensions of a pack";
+constexpr int64_t kMostRank = 8;  ///< of a tensor
+
 class PackMerger {
  public:
   PackMerger(FunctionState& state, const syntax::CallExpr& call, LaunchInfo& launch)
       : state_(state), call_(call), launch_(launch), params_(launch.kernel->item->params) {}
 
   bool Merge() {
+    if (!TakeRanks()) return false;
     FindRanks();
     launch_.merged.resize(params_.size());
     bool ok = true;
@@ -56,6 +62,27 @@ class PackMerger {
       unknown += is_known ? 0 : 1;
     }
     return {left, unknown};
+  }
+
+  /// Stores the ranks that the launch states. Returns false after an error.
+  bool TakeRanks() {
+    size_t errors = state_.diagnostics.error_count();
+    for (const syntax::Arg& arg : call_.generics) {
+      const NameExpr* pack = RankedPack(*launch_.kernel->item, arg.name.name);
+      if (pack == nullptr) continue;
+      Size rank = CheckSize(state_, arg.value, kRankOfPack);
+      if (rank == nullptr) continue;
+      if (!IsConstant(rank)) {
+        state_.diagnostics.Report(diag::NotConstant, arg.value->span, kRankOfPack);
+      } else if (rank->value < 0 || rank->value > kMostRank) {
+        state_.diagnostics
+            .Report(diag::DefaultChoice, arg.value->span, rank->value, arg.name.name.text())
+            .Help(fmt::format("a pack has 0 to {} dimensions", kMostRank));
+      } else if (!ranks_.emplace(pack->name, rank->value).second) {
+        state_.diagnostics.Report(diag::GenericTwice, arg.span, arg.name.name.text());
+      }
+    }
+    return state_.diagnostics.error_count() == errors;
   }
 
   /// Finds the rank of each pack: first from tensors in which only one is unknown, again and again. If that does not
@@ -126,11 +153,19 @@ class PackMerger {
 
   bool Report(size_t p) {
     const Expr* arg = call_.args[p].value;
-    state_.diagnostics
-        .Report(diag::PackRank, arg->span, Quote(state_, arg), ToString(ArgumentType(p)),
-                params_[p].name.name.text(), launch_.kernel->entity->name.text())
-        .Note(params_[p].span, "the parameter is declared here")
-        .Help("pass a view that has one dimension for each pack");
+    Diagnostic& report = state_.diagnostics.Report(
+        diag::PackRank, arg->span, Quote(state_, arg), ToString(ArgumentType(p)),
+        params_[p].name.name.text(), launch_.kernel->entity->name.text());
+    report.Note(params_[p].span, "the parameter is declared here");
+    for (const Expr* dim : Dims(p)) {
+      const NameExpr* pack = PackOf(dim);
+      if (pack == nullptr || ranks_.contains(pack->name) || Unknown(p).first < 0) continue;
+      report.Help(fmt::format("say how many dimensions {}.. has, as in {}<{}{} = 1>(…)",
+                              pack->name.text(), call_.callee.name.text(), kRankPrefix,
+                              pack->name.text()));
+      return false;
+    }
+    report.Help("pass tensors with the same dimensions for each pack, or views that have one");
     return false;
   }
 
@@ -144,6 +179,19 @@ class PackMerger {
 };
 
 }  // namespace
+
+const NameExpr* RankedPack(const syntax::FunctionItem& kernel, Name name) {
+  std::string_view text = name.text();
+  if (!text.starts_with(kRankPrefix)) return nullptr;
+  text.remove_prefix(kRankPrefix.size());
+  for (const syntax::Param& param : kernel.params) {
+    for (const Expr* dim : param.type->dims) {
+      const NameExpr* pack = PackOf(dim);
+      if (pack != nullptr && pack->name.text() == text) return pack;
+    }
+  }
+  return nullptr;
+}
 
 bool MergePacks(FunctionState& state, const syntax::CallExpr& call, LaunchInfo& launch) {
   return PackMerger(state, call, launch).Merge();
