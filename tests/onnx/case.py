@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 
-from library import ACCUMULATORS, Missing, around, kind, product
+from library import Missing, around, kind
 
 
 def array(value):
@@ -64,11 +64,8 @@ class Case:
 
     def take(self, x, index, axis):
         """Returns x[…, index, …]."""
-        axis %= x.ndim
-        shape = (product(x.shape[:axis]), x.shape[axis], product(x.shape[axis + 1:]))
-        y = np.empty((shape[0], index.size, shape[2]), x.dtype)
-        self.library("nn", "gather", T=kind(x), I=kind(index))(np.ascontiguousarray(x).reshape(shape), index.reshape(-1), y)
-        return y.reshape(x.shape[:axis] + index.shape + x.shape[axis + 1:])
+        x, index = (np.asarray(one, order="C") for one in (x, index))
+        return self.library("nn", "gather", T=kind(x), I=kind(index))(x, index, rank_A=axis % x.ndim)
 
     def copy(self, x, into=None):
         """Copies a view."""
@@ -80,10 +77,8 @@ class Case:
         """Reduces axes; an empty list means that nothing is reduced."""
         if x.dtype == bool:
             return self.reduce(kernel, x.view("u1"), axes, keep, **functions).view(bool)
-        view, kept = around(x, axes)
-        dtype = ACCUMULATORS.get(x.dtype, x.dtype) if kernel in ("sum_axis", "mean_axis", "product_axis", "log_sum_exp_axis") else x.dtype
-        y = np.empty((view.shape[0], view.shape[2]), dtype)
-        self.library("reduce", kernel, T=kind(x), **functions)(view, y)
-        shape = kept if keep else tuple(size for i, size in enumerate(x.shape) if i not in {axis % x.ndim for axis in axes})
-        y = y.reshape(shape)
+        axes = sorted({axis % x.ndim for axis in axes}) if x.ndim else []
+        view, first = around(x, axes)
+        y = self.library("reduce", kernel, T=kind(x), **functions)(view, rank_A=first)
+        y = np.expand_dims(y, axes) if keep else y
         return y if y.dtype == x.dtype else self.convert(y, x.dtype)

@@ -11,7 +11,6 @@ STDLIB = pathlib.Path(__file__).resolve().parents[2] / "stdlib"
 TYPES = {np.dtype(name): text for name, text in [
     ("bool", "bool"), ("i1", "i8"), ("i2", "i16"), ("i4", "i32"), ("i8", "i64"), ("u1", "u8"), ("u2", "u16"), ("u4", "u32"), ("u8", "u64"),
     ("f2", "f16"), ("f4", "f32"), ("f8", "f64"), (ml_dtypes.bfloat16, "bf16"), (ml_dtypes.float8_e4m3fn, "f8e4m3"), (ml_dtypes.float8_e5m2, "f8e5m2")]}
-ACCUMULATORS = {np.dtype("f2"): np.dtype("f4"), np.dtype(ml_dtypes.bfloat16): np.dtype("f4")}
 
 
 class Missing(Exception):
@@ -47,15 +46,12 @@ class Library:
 
 
 def around(x, axes):
-    """Returns x as [A, R, B], where R are the axes to reduce, and the shape that is left if each of them has 1 element."""
-    axes = sorted({axis % x.ndim for axis in axes}) if x.ndim else []
-    kept = tuple(1 if i in axes else size for i, size in enumerate(x.shape))
-    if axes == list(range(axes[0], axes[-1] + 1)) if axes else False:
-        first, last = axes[0], axes[-1] + 1
-        return x.reshape(product(x.shape[:first]), product(x.shape[first:last]), product(x.shape[last:])), kept
-    others = [i for i in range(x.ndim) if i not in axes]
-    moved = x.transpose(others + axes)
-    return moved.reshape(product(x.shape[i] for i in others), product(x.shape[i] for i in axes), 1), kept
+    """Returns x with these axes merged to a single one, and its number. Axes that are not adjacent are moved to the end."""
+    if list(axes) != list(range(axes[0], axes[-1] + 1)) if axes else True:
+        others = [i for i in range(x.ndim) if i not in axes]
+        x, axes = x.transpose(others + list(axes)), range(len(others), x.ndim)
+    first, last = (axes[0], axes[-1] + 1) if axes else (x.ndim, x.ndim)
+    return x.reshape(*x.shape[:first], product(x.shape[first:last]), *x.shape[last:]), first
 
 
 def volume(x):

@@ -11,7 +11,7 @@ import operators_narrow
 import operators_nn
 import operators_signal
 import operators_steps
-from library import Missing, around, kind, product
+from library import Missing, kind, product
 
 
 def unary(function):
@@ -53,19 +53,15 @@ def reduced(kernel, **functions):
 def arg(function):
     def row(c):
         x, axis = c.x[0], c.get("axis", 0)
-        view, kept = around(x, [axis])
-        y = np.empty((view.shape[0], view.shape[2]), np.int64)
-        c.library("reduce", "arg_axis", T=kind(x), F=function)(view, bool(c.get("select_last_index", 0)), y)
-        return y.reshape(kept) if c.get("keepdims", 1) else y.reshape(np.squeeze(np.empty(kept), axis).shape)
+        y = c.library("reduce", "arg_axis", T=kind(x), F=function)(x, bool(c.get("select_last_index", 0)), rank_A=axis % x.ndim)
+        return np.expand_dims(y, axis) if c.get("keepdims", 1) else y
     return row
 
 
 def cumulative(kernel):
     def row(c):
-        view, _ = around(c.x[0], [int(c.x[1])])
-        y = np.empty_like(view)
-        c.library("reduce", kernel, T=kind(view))(view, bool(c.get("reverse", 0)), bool(c.get("exclusive", 0)), y)
-        return y.reshape(c.x[0].shape)
+        x, axis = c.x[0], int(c.x[1])
+        return c.library("reduce", kernel, T=kind(x))(x, bool(c.get("reverse", 0)), bool(c.get("exclusive", 0)), rank_A=axis % x.ndim)
     return row
 
 

@@ -5,15 +5,14 @@ import math
 import numpy as np
 import onnx
 
-from library import around, kind, product
+from library import kind, product
 
 
 def along(c, kernel, x, index, axis, y):
-    """Calls a kernel of index.kdl whose arguments are [A, n, B] with the same A and B."""
-    order = [i for i in range(x.ndim) if i != axis % x.ndim] + [axis % x.ndim]
-    moved = [np.ascontiguousarray(t.transpose(order)).reshape(-1, t.shape[axis], 1) for t in (x, index, y)]
-    c.library("index", kernel, T=kind(x), I=kind(index))(*moved)
-    return moved[2].reshape([y.shape[i] for i in order]).transpose(np.argsort(order))
+    """Calls a kernel of index.kdl whose arguments are [A.., n, B..] with the same A and B."""
+    x, index, y = (np.ascontiguousarray(one) for one in (x, index, y))
+    c.library("index", kernel, T=kind(x), I=kind(index))(x, index, y, rank_A=axis % x.ndim)
+    return y
 
 
 def gather_elements(c):
@@ -66,8 +65,7 @@ def spread(c, index, depth, axis, on, off):
     wide = index.ndim + 1
     shape = index.shape[:axis % wide] + (depth,) + index.shape[axis % wide:]
     y = np.empty(shape, np.asarray(on).dtype)
-    flat = c.convert(index, np.dtype("i8")).reshape(product(shape[:axis % wide]), -1)
-    c.library("index", "one_hot", T=kind(y))(flat, on, off, y.reshape(flat.shape[0], depth, flat.shape[1]))
+    c.library("index", "one_hot", T=kind(y))(c.convert(index, np.dtype("i8")), on, off, y, rank_A=axis % wide)
     return y
 
 
@@ -78,20 +76,16 @@ def one_hot(c):
 
 def hardmax(c):
     x, axis = c.x[0], c.get("axis", -1)
-    view, _ = around(x, [axis])
-    best = np.empty((view.shape[0], view.shape[2]), np.int64)
-    c.library("reduce", "arg_axis", T=kind(x), F="elementwise.greater")(view, False, best)
-    index = best.reshape([n for i, n in enumerate(x.shape) if i != axis % x.ndim])
+    index = c.library("reduce", "arg_axis", T=kind(x), F="elementwise.greater")(x, False, rank_A=axis % x.ndim)
     return spread(c, index, x.shape[axis], axis % x.ndim, x.dtype.type(1), x.dtype.type(0))
 
 
 def top_k(c):
     x, count, axis = c.x[0], int(c.x[1].reshape(-1)[0]) if len(c.x) > 1 else c.get("k"), c.get("axis", -1)
     shape = [count if i == axis % x.ndim else n for i, n in enumerate(x.shape)]
-    flat = (product(shape[:axis % x.ndim]), count, product(shape[axis % x.ndim + 1:]))
     y, index = np.empty(shape, x.dtype), np.empty(shape, "i8")
     first = "elementwise.greater" if c.get("largest", 1) else "elementwise.less"
-    c.library("sort", "top_k", T=kind(x), F=first)(x.reshape(flat[0], -1, flat[2]), y.reshape(flat), index.reshape(flat))
+    c.library("sort", "top_k", T=kind(x), F=first)(np.ascontiguousarray(x), y, index, rank_A=axis % x.ndim)
     return [y, index]
 
 
