@@ -3,8 +3,8 @@ host between them."""
 
 import dataclasses
 
-from kernels import Kernels
 from names import INTEGERS, NUMBERS, Scope, Tensor, Value
+from packs import Packs
 from tree import statements, text
 
 MOST_DEPTH = 2
@@ -20,7 +20,7 @@ class Callee:
     launched: bool
 
 
-class Programs(Kernels):
+class Programs(Packs):
     """Generates programs for a file. `callees` are the file's kernels and programs, and `device` is the name
     of its only device, if it declares one."""
 
