@@ -24,7 +24,7 @@ struct AllocRequest {
   Name device;
   Scalar scalar = Scalar::F32;
   std::vector<int64_t> sizes;
-  /// For each dimension, the axis of the grid of ranks along which it is distributed, or -1. Empty if the tensor is not
+  /// For each dimension, the axis of the grid of ranks along which it is distributed, kAllRanks, or -1. Empty if the tensor is not
   /// distributed; otherwise each rank of the device gets a memory of its own.
   std::vector<int64_t> rank_axes;
 };
@@ -119,7 +119,7 @@ struct OwnedRequest {
   Name device;
   int64_t size = 0;
   int64_t rank = 0;
-  size_t axis = 0;
+  int64_t axis = 0;  ///< or kAllRanks
 };
 
 /// Requests elements of a distributed tensor for a rank: those with these indices in each dimension.

@@ -11,10 +11,11 @@
 #include "ir/views.h"
 #include "passes/analysis/tensor_touches.h"
 #include "passes/diagnostics.h"
-#include "passes/fusion/producer.h"
 #include "passes/passes.h"
+#include "passes/ranks/group_kernels.h"
+#include "passes/ranks/group_launch.h"
 #include "passes/ranks/launch_axes.h"
-#include "passes/ranks/needed_code.h"
+#include "passes/ranks/launch_code.h"
 #include "passes/ranks/part_kernel.h"
 #include "passes/ranks/rank_ops.h"
 #include "passes/ranks/rank_tensors.h"
@@ -35,18 +36,12 @@
 //          %xr = rank_memory %x rank %r ; %yr = rank_memory %y rank %r
 //          launch @relax_part on @grid (%xr, %yr, %first, %end) } }
 //      rewritten %y on @grid
-// A launch that writes only tensors without a dimension runs completely in every process, after the ranks have got all
-// elements that it reads. The number of ranks is known only at run time, and with one rank nothing is sent.
+// Launches whose blocks reduce are divided in another way (ranks/group_launch.h). Other launches that write only whole tensors
+// run completely in every process, after the ranks have got all elements that they read. The number of ranks is known only at run time, and with one rank nothing is sent.
 
 namespace kdl::passes {
 
 namespace {
-
-/// What a rank needs of one argument of a launch.
-struct RankNeed {
-  RankArgument argument;
-  std::vector<proofs::NeededPart> parts;
-};
 
 /// Returns whether a bound is `param` plus an offset from `least` to `most`.
 bool IsOffset(const proofs::LaunchBound& bound, const Value* param, int64_t least, int64_t most) {
@@ -69,7 +64,7 @@ bool IsWithin(const proofs::NeededIndices& needed, const proofs::KernelPart& par
 bool IsOwned(const proofs::NeededPart& needed, const RankArgument& argument,
              const std::vector<LaunchAxis>& axes, const std::vector<proofs::KernelPart>& parts) {
   for (size_t d = 0; d < needed.dims.size(); ++d) {
-    if ((*argument.axes)[d] < 0) continue;
+    if ((*argument.axes)[d] == -1) continue;
     auto axis = std::ranges::find(axes, (*argument.axes)[d], &LaunchAxis::axis);
     bool is_same = axis != axes.end() && axis->size == argument.tensor->type()->dims[d];
     auto at = static_cast<size_t>(axis - axes.begin());
@@ -104,7 +99,9 @@ class Distributor {
     // The events of KIR text are replaced when launches are ordered.
     for (const ir::Use& use : std::vector<ir::Use>(launch->result()->uses()))
       SetAfter(use.user, {});
-    if (std::ranges::any_of(arguments, &RankArgument::is_written)) {
+    if (Reduces(*kernel)) {
+      LaunchGroups(launch, *kernel, arguments);
+    } else if (std::ranges::any_of(arguments, &RankArgument::is_written)) {
       LaunchParts(launch, *kernel, arguments);
     } else {
       LaunchEverywhere(launch, *kernel, arguments);
@@ -126,21 +123,21 @@ class Distributor {
         return IsOwned(one, need.argument, *axes, part.parts);
       });
     std::erase_if(*needs, [](const RankNeed& need) { return need.parts.empty(); });
-    ir::Builder b(module_, launch);
-    RankValues ranks = ops_.Ranks(b);
+    LaunchCode code(module_, ops_, launch);
+    ir::Builder& b = code.b();
     auto parts_of = [&](Value* rank) {
-      std::vector<PartValues> parts;
+      std::vector<PartValues> owned;
       for (const LaunchAxis& axis : *axes)
-        parts.push_back(ops_.Owned(b, axis.size, rank, axis.axis));
-      return parts;
+        owned.push_back(ops_.Owned(b, axis.size, rank, axis.axis));
+      return owned;
     };
-    FetchNeeds(b, launch, *part.kernel, ranks, *needs, parts_of);
-    MakeLoop(b, {ranks.first, ranks.end}, [&](Value* rank) {
-      std::vector<PartValues> parts = parts_of(rank);
-      MakeIf(b, RankOps::HasAny(b, parts), [&] {
-        std::vector<Value*> operands = InMemoryOf(b, launch, arguments, rank);
-        for (const PartValues& one : parts) operands.insert(operands.end(), {one.first, one.end});
-        CreateLaunch(b, launch, part.kernel->name, operands);
+    code.FetchNeeds(*part.kernel, *needs, parts_of);
+    MakeLoop(b, {code.ranks().first, code.ranks().end}, [&](Value* rank) {
+      std::vector<PartValues> owned = parts_of(rank);
+      MakeIf(b, RankOps::HasAny(b, owned), [&] {
+        std::vector<Value*> operands = code.InMemoryOf(arguments, rank);
+        for (const PartValues& one : owned) operands.insert(operands.end(), {one.first, one.end});
+        code.CreateLaunch(*part.kernel, operands);
       });
     });
     for (const RankArgument& argument : arguments) {
@@ -149,17 +146,54 @@ class Distributor {
     ir::Erase(launch);
   }
 
+  /// Shares a launch whose blocks reduce. If that is impossible, it runs in every process, or is an error if it writes a
+  /// distributed tensor.
+  void LaunchGroups(Op* launch, const ir::Function& kernel,
+                    const std::vector<RankArgument>& arguments) {
+    Obstacle obstacle;
+    GroupKernels* kernels = GroupsOf(launch, kernel, obstacle);
+    if (!kernels) {
+      auto written = std::ranges::find(arguments, true, &RankArgument::is_written);
+      if (written == arguments.end()) return LaunchEverywhere(launch, kernel, arguments);
+      ReportKernel(context_, launch, kernel, *written->tensor, obstacle);
+      return;
+    }
+    std::optional<std::vector<RankNeed>> needs =
+        NeedsOf(launch, *kernels->limited.kernel, arguments, kernels->limited.parts);
+    if (!needs) return;
+    LaunchCode code(module_, ops_, launch);
+    ShareGroups(module_, code, *kernels, kernel, arguments, *needs);
+    ir::Erase(launch);
+  }
+
   /// All blocks run in every process.
   void LaunchEverywhere(Op* launch, const ir::Function& kernel,
                         const std::vector<RankArgument>& arguments) {
     std::optional<std::vector<RankNeed>> needs = NeedsOf(launch, kernel, arguments, {});
     if (!needs) return;
-    ir::Builder b(module_, launch);
-    RankValues ranks = ops_.Ranks(b);
-    FetchNeeds(b, launch, kernel, ranks, *needs, [](Value*) { return std::vector<PartValues>(); });
-    std::vector<Value*> operands = InMemoryOf(b, launch, arguments, ranks.first);
-    CreateLaunch(b, launch, kernel.name, operands);
+    LaunchCode code(module_, ops_, launch);
+    code.FetchNeeds(kernel, *needs, [](Value*) { return std::vector<PartValues>(); });
+    code.CreateLaunch(kernel, code.InMemoryOf(arguments, code.ranks().first));
     ir::Erase(launch);
+  }
+
+  /// Returns null, and states why, if ranks cannot share the groups of the launch.
+  GroupKernels* GroupsOf(const Op* launch, const ir::Function& kernel, Obstacle& obstacle) {
+    auto known = groups_.find(kernel.name);
+    if (known == groups_.end()) {
+      std::optional<GroupKernels> made = MakeGroupKernels(module_, kernel, obstacle);
+      if (!made) return nullptr;
+      known = groups_.emplace(kernel.name, std::move(*made)).first;
+    }
+    if (GroupsOfLaunch(module_.types().sizes(), launch, kernel, known->second))
+      return &known->second;
+    obstacle = {Obstacle::Kind::Kernel,
+                0,
+                "",
+                launch->loc(),
+                "the sizes of its arguments do not determine the number of blocks",
+                ""};
+    return nullptr;
   }
 
   const PartKernel& PartOf(const ir::Function& kernel, const std::vector<LaunchAxis>& axes) {
@@ -177,13 +211,13 @@ class Distributor {
     for (const RankArgument& argument : arguments) {
       if (argument.is_written) continue;
       std::vector<bool> is_distributed;
-      for (int64_t axis : *argument.axes) is_distributed.push_back(axis >= 0);
+      for (int64_t axis : *argument.axes) is_distributed.push_back(axis != -1);
       proofs::NeededParts needed = proofs::FindNeededParts(
           kernel, module_.types(), kernel.params[argument.param].value, is_distributed, parts);
       if (needed.unknown) {
         context_.diagnostics
             .Report(diag::RankRead, context_.SpanOf(needed.unknown->loc()),
-                    argument.tensor->name().text(), NameInSource(launch))
+                    argument.tensor->name().text(), KernelOf(module_, launch))
             .Note(context_.SpanOf(launch->loc()), "it is launched here")
             .Help(fmt::format("declare '{}' without `by`", argument.tensor->name().text()));
         return std::nullopt;
@@ -191,91 +225,6 @@ class Distributor {
       needs.push_back({argument, std::move(needed.parts)});
     }
     return needs;
-  }
-
-  // -- Creating ops -----------------------------------------------------------------------------------
-
-  /// Sends each rank what it needs. `parts_of` creates the part of each limited binder that a rank runs. Without limited
-  /// binders, it runs all blocks.
-  template <class PartsOfRank>
-  void FetchNeeds(ir::Builder& b, const Op* launch, const ir::Function& kernel,
-                  const RankValues& ranks, const std::vector<RankNeed>& needs,
-                  PartsOfRank parts_of) {
-    if (needs.empty()) return;
-    std::string cause = fmt::format("{} reads it", NameInSource(launch));
-    MakeLoop(b, {b.I64(0), ranks.count}, [&](Value* rank) {
-      std::vector<PartValues> parts = parts_of(rank);
-      auto fetch = [&] {
-        LaunchNumbers numbers = NumbersOf(b, launch, kernel, parts);
-        for (const RankNeed& need : needs) FetchParts(b, need, rank, numbers, cause);
-      };
-      parts.empty() ? fetch() : MakeIf(b, RankOps::HasAny(b, parts), fetch);
-    });
-    ops_.FinishFetches(b);
-  }
-
-  void FetchParts(ir::Builder& b, const RankNeed& need, Value* rank, const LaunchNumbers& numbers,
-                  const std::string& cause) const {
-    Value* tensor = need.argument.tensor;
-    BoxValues whole = RankOps::WholeBox(b, tensor);
-    for (const proofs::NeededPart& part : need.parts) {
-      NeededBox needed = MakeNeededBox(b, part, whole, numbers);
-      MakeIf(b, needed.condition, [&] { ops_.Fetch(b, tensor, rank, needed.box, cause); });
-    }
-  }
-
-  std::string NameInSource(const Op* launch) const {
-    return std::string(module_.FindFunction(launch->attr<AttrKey::Callee>())->base_name());
-  }
-
-  /// Returns the values that the launch gives the kernel's sizes and parameters.
-  static LaunchNumbers NumbersOf(ir::Builder& b, const Op* launch, const ir::Function& kernel,
-                                 const std::vector<PartValues>& parts) {
-    LaunchNumbers numbers;
-    std::span<Value* const> arguments = ir::LaunchOp(const_cast<Op*>(launch)).arguments();
-    for (size_t p = 0; p < arguments.size(); ++p) {
-      const Value* param = kernel.params[p].value;
-      numbers.params[param] = arguments[p];
-      if (!IsTensor(param)) continue;
-      for (size_t d = 0; d < param->type()->dims.size(); ++d) {
-        Size dim = param->type()->dims[d];
-        bool is_new = dim->kind == SizeKind::Symbol && !numbers.sizes.contains(dim->symbol);
-        if (is_new)
-          numbers.sizes[dim->symbol] = RankOps::SizeValue(b, arguments[p]->type()->dims[d]);
-      }
-    }
-    size_t param = arguments.size();
-    for (const PartValues& part : parts) {
-      numbers.params[kernel.params[param++].value] = part.first;
-      numbers.params[kernel.params[param++].value] = part.end;
-    }
-    return numbers;
-  }
-
-  /// Returns the arguments of a launch, in which the memory of the rank replaces distributed tensors.
-  std::vector<Value*> InMemoryOf(ir::Builder& b, const Op* launch,
-                                 const std::vector<RankArgument>& arguments, Value* rank) const {
-    std::span<Value* const> given = ir::LaunchOp(const_cast<Op*>(launch)).arguments();
-    std::vector<Value*> operands(given.begin(), given.end());
-    std::map<Value*, Value*> memories;
-    for (const RankArgument& argument : arguments) {
-      Value*& memory = memories[argument.tensor];
-      if (!memory) memory = ops_.Memory(b, argument.tensor, rank);
-      operands[argument.param] = memory;
-    }
-    return operands;
-  }
-
-  static void CreateLaunch(ir::Builder& b, const Op* launch, Name kernel,
-                           const std::vector<Value*>& operands) {
-    std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Callee>(kernel),
-                                   ir::MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>()),
-                                   ir::MakeAttr<AttrKey::Queue>(launch->attr<AttrKey::Queue>())};
-    if (launch->HasAttr(AttrKey::Constants))
-      attrs.push_back(ir::MakeAttr<AttrKey::Constants>(launch->attr<AttrKey::Constants>()));
-    Value* cores = ir::LaunchOp(const_cast<Op*>(launch)).cores();
-    b.Create(OpKind::Launch, {OneOrNone(cores), {}, operands, {}}, {b.types().Event()},
-             std::move(attrs));
   }
 
   // -- Copies -----------------------------------------------------------------------------------------
@@ -344,6 +293,7 @@ class Distributor {
   RankOps ops_;
   /// By kernel and limited binders.
   std::map<std::pair<Name, std::vector<size_t>>, PartKernel> parts_;
+  std::map<Name, GroupKernels> groups_;  ///< by kernel
 };
 
 }  // namespace

@@ -8,6 +8,9 @@ namespace kdl {
 /// The highest number of ranks of a device.
 inline constexpr int64_t kMostRanks = 65536;
 
+/// In place of an axis of a grid of ranks: a dimension is distributed over all ranks of the grid, in balanced parts.
+inline constexpr int64_t kAllRanks = -2;
+
 /// Returns whether a grid of ranks can have these numbers of ranks along its axes.
 inline bool IsRankShape(const std::vector<int64_t>& shape) {
   int64_t count = 1;

@@ -19,7 +19,7 @@ ROOMS = {
     "src/ir": ["eval", "print", "verify", "parse"],
     "src/targets/cpu": ["analysis", "expand"],
     "src/targets/simt": ["analysis", "rings", "tiles", "tensor_tiles", "expand"],
-    "src/passes": ["rewriting", "analysis", "fusion", "ranks", "groups", "checks"],
+    "src/passes": ["rewriting", "analysis", "fusion", "groups", "ranks", "checks"],
     "src/codegen/llvm": ["soft", "coroutines", "optimize", "before_launch", "workgroup", "ops"],
     "src/irgen": ["walk", "accesses", "stages", "contracts", "programs", "expressions", "statements"],
     "src/tools": ["measure", "loading", "explain", "testing", "timing", "suite", "shrinking", "lsp"],

@@ -42,6 +42,16 @@ GRID_RUNS = {
 }
 GRID_OUTPUTS = {"products": "cde", "transposed": "yz", "summed": "s"}
 SHAPES = [(1, 2), (3, 1), (2, 2), (5, 1), (2, 4), (13, 1), (3, 5)]
+REDUCE = SOURCE.with_name("ranks_reduce.kdl")
+REDUCE_RUNS = {
+    "histogram": ["--set", "N=300", "--set", "Bins=7", "--arg", "x=random:1"],
+    "sums": ["--set", "M=37", "--set", "N=45", "--arg", "x=random:1"],
+    "kmeans": ["--set", "N=5000", "--set", "D=3", "--set", "K=5", "--arg", "x=random:1", "--arg", "start=random:2",
+               "--arg", "size=zeros", "--arg", "steps=3"],
+}
+REDUCE_OUTPUTS = {"histogram": ["h", "g"], "kmeans": ["means", "size"],
+                  "sums": ["rows", "top", "columns", "others", "all", "small"]}
+REDUCE_SHAPES = [(1, 1), (2, 1), (1, 3), (5, 1), (2, 4), (13, 1)]
 LAUNCHERS = {
     "Open MPI": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"],
     "MPICH": ["mpirun.mpich", "-n"],
@@ -100,6 +110,44 @@ def on_grids(folder):
             compare_traffic(file, ["--program", program, *arguments], shape[0] * shape[1], folder, True)
 
 
+def reduce_words(file, program):
+    outs = [word for name in REDUCE_OUTPUTS[program] for word in ("--out", f"{name}=@{name}.npy")]
+    return ["kernelc", "run", str(file), "--program", program, *REDUCE_RUNS[program], *outs]
+
+
+def of_one_host(program, folder):
+    """Returns the results of a program of `reduce` without ranks: the same text without `by`."""
+    file = folder / "one.kdl"
+    file.write_text(re.sub(r" on grid by \([^)]*\)|^device grid.*", "", REDUCE.read_text(), flags=re.MULTILINE))
+    return outputs(reduce_words(file, program), folder)
+
+
+def reduced(folder):
+    """`reduce` over the blocks of all ranks: the bits are those of one host, and a rank does not get what it never reads."""
+    for program in REDUCE_RUNS:
+        one = of_one_host(program, folder)
+        check(isinstance(one, dict) and len(one) == len(REDUCE_OUTPUTS[program]), f"{program} fails without ranks: {one}")
+        for shape in REDUCE_SHAPES:
+            file = folder / "reduce.kdl"
+            file.write_text(REDUCE.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})"))
+            count = shape[0] * shape[1]
+            got = outputs([*reduce_words(file, program), "--device", f"grid=ranks?count={count}"], folder)
+            check(got == one, f"{program} differs on a grid of {shape}: {got if isinstance(got, str) else ''}")
+            if count == 1:
+                continue
+            compare_traffic(file, ["--program", program, *REDUCE_RUNS[program]], count, folder, False)
+            if program == "histogram":
+                check_histogram_traffic(file, count, folder)
+
+
+def check_histogram_traffic(file, ranks, folder):
+    """Of the numbers, a rank gets at most those of one block that it shares with its neighbor; the rest are partial results."""
+    sent = explained(file, ["--program", "histogram", *REDUCE_RUNS["histogram"]], ranks, folder)
+    size = sum(row[1] for key, row in sent.items() if key == ("a", "count reads it"))
+    check(size <= ranks * 2 * 8 * 4 or ranks > 5, f"{ranks} ranks of the histogram send {size} bytes of its input")
+    check(sent[("h_parts", "count combines it")][1] > 0, "no partial results are sent")
+
+
 def in_processes(folder):
     for library, launcher in LAUNCHERS.items():
         if not shutil.which(launcher[0]):
@@ -117,6 +165,12 @@ def in_processes(folder):
                 words = [*launcher, str(shape[0] * shape[1]), *grid_words(program, shape, folder)[1]]
                 got = outputs(words, folder)
                 check(got == one, f"{program} differs on a grid of {shape} in processes of {library}: {got}")
+        for program in REDUCE_RUNS:
+            one = of_one_host(program, folder)
+            file = folder / "reduce.kdl"
+            file.write_text(REDUCE.read_text().replace("ranks(2, 3)", "ranks(3, 1)"))
+            got = outputs([*launcher, "3", *reduce_words(file, program)], folder)
+            check(got == one, f"{program} differs in processes of {library}: {got}")
         np.save(folder / "x.npy", np.array([1, 4, 9, 16, -1], np.float32))
         words = [*launcher, "3", "kernelc", "run", str(SOURCE), "--program", "roots", "--arg", "x=@x.npy"]
         done = run(words, folder)
@@ -266,6 +320,7 @@ def main():
         folder = pathlib.Path(name)
         in_one_process(folder)
         on_grids(folder)
+        reduced(folder)
         without_fetches(folder)
         traffic(folder)
         long_loop(folder)

@@ -1,6 +1,6 @@
 #include "driver/ranks/ownership.h"
 
-#include "driver/ranks/sharding.h"
+#include "support/rank_limit.h"
 
 namespace kdl::driver {
 
@@ -11,12 +11,21 @@ RankGrid::RankGrid(std::vector<int64_t> shape) : shape_(std::move(shape)), strid
   }
 }
 
-int64_t RankGrid::Position(int64_t rank, size_t axis) const {
+int64_t RankGrid::Length(int64_t axis) const {
+  if (axis == kAllRanks) return count_;
+  return HasAxis(axis) ? shape_[static_cast<size_t>(axis)] : 1;
+}
+
+int64_t RankGrid::Position(int64_t rank, int64_t axis) const {
   return rank / Stride(axis) % Length(axis);
 }
 
-Indices RankGrid::Owned(int64_t size, int64_t rank, size_t axis) const {
-  return Sharding(size, Length(axis)).Owned(Position(rank, axis));
+Sharding RankGrid::ShardingOf(int64_t size, int64_t axis) const {
+  return {size, Length(axis), axis == kAllRanks ? Shares::Balanced : Shares::Equal};
+}
+
+Indices RankGrid::Owned(int64_t size, int64_t rank, int64_t axis) const {
+  return ShardingOf(size, axis).Owned(Position(rank, axis));
 }
 
 Ownership::Ownership(RankGrid grid, std::vector<int64_t> sizes, std::vector<int64_t> axes)
@@ -25,14 +34,13 @@ Ownership::Ownership(RankGrid grid, std::vector<int64_t> sizes, std::vector<int6
 Box Ownership::Owned(int64_t rank) const {
   Box owned = WholeBox(sizes_);
   for (size_t d = 0; d < axes_.size(); ++d) {
-    if (axes_[d] >= 0) owned[d] = grid_.Owned(sizes_[d], rank, static_cast<size_t>(axes_[d]));
+    if (axes_[d] != -1) owned[d] = grid_.Owned(sizes_[d], rank, axes_[d]);
   }
   return owned;
 }
 
 Indices Ownership::OwnersAlong(size_t dimension, const Indices& indices) const {
-  int64_t parts = grid_.Length(static_cast<size_t>(axes_[dimension]));
-  return Sharding(sizes_[dimension], parts).Owners(indices);
+  return grid_.ShardingOf(sizes_[dimension], axes_[dimension]).Owners(indices);
 }
 
 }  // namespace kdl::driver

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "driver/ranks/box.h"
+#include "driver/ranks/sharding.h"
 
 namespace kdl::driver {
 
@@ -17,16 +19,24 @@ class RankGrid {
   explicit RankGrid(std::vector<int64_t> shape);
 
   int64_t count() const { return count_; }
+  // In these functions, `axis` may be kAllRanks, which means an axis with all ranks of the grid.
+
   /// Returns the number of positions along an axis.
-  int64_t Length(size_t axis) const { return axis < shape_.size() ? shape_[axis] : 1; }
+  int64_t Length(int64_t axis) const;
   /// Returns the position of a rank along an axis.
-  int64_t Position(int64_t rank, size_t axis) const;
+  int64_t Position(int64_t rank, int64_t axis) const;
   /// Returns by how much the rank grows from one position along the axis to the next one.
-  int64_t Stride(size_t axis) const { return axis < shape_.size() ? strides_[axis] : 1; }
+  int64_t Stride(int64_t axis) const {
+    return HasAxis(axis) ? strides_[static_cast<size_t>(axis)] : 1;
+  }
+  /// Returns how a dimension of this size is distributed along the axis.
+  Sharding ShardingOf(int64_t size, int64_t axis) const;
   /// Returns the indices that a rank owns in a dimension of this size that is distributed along the axis.
-  Indices Owned(int64_t size, int64_t rank, size_t axis) const;
+  Indices Owned(int64_t size, int64_t rank, int64_t axis) const;
 
  private:
+  bool HasAxis(int64_t axis) const { return axis >= 0 && axis < std::ssize(shape_); }
+
   std::vector<int64_t> shape_;
   std::vector<int64_t> strides_;
   int64_t count_ = 1;
@@ -37,7 +47,7 @@ class RankGrid {
 class Ownership {
  public:
   Ownership() = default;
-  /// `axes` contains the axis along which each dimension is distributed, or -1.
+  /// `axes` contains the axis along which each dimension is distributed, kAllRanks, or -1.
   Ownership(RankGrid grid, std::vector<int64_t> sizes, std::vector<int64_t> axes);
 
   const std::vector<int64_t>& sizes() const { return sizes_; }
@@ -71,14 +81,14 @@ template <class Use>
 void Ownership::VisitOwners(const Box& box, size_t dimension, int64_t rank, Box& part,
                             Use& use) const {
   if (dimension == box.size()) return use(rank, std::as_const(part));
-  if (axes_[dimension] < 0) return VisitOwners(box, dimension + 1, rank, part, use);
-  auto axis = static_cast<size_t>(axes_[dimension]);
+  int64_t axis = axes_[dimension];
+  if (axis == -1) return VisitOwners(box, dimension + 1, rank, part, use);
   Indices owners = OwnersAlong(dimension, box[dimension]);
   int64_t first_rank = rank - grid_.Position(rank, axis) * grid_.Stride(axis);
   for (int64_t position = owners.first; position < owners.end; ++position) {
     int64_t owner = first_rank + position * grid_.Stride(axis);
     part[dimension] = Intersection(box[dimension], grid_.Owned(sizes_[dimension], owner, axis));
-    VisitOwners(box, dimension + 1, owner, part, use);
+    if (!part[dimension].empty()) VisitOwners(box, dimension + 1, owner, part, use);
   }
 }
 

@@ -30,9 +30,9 @@ void RunRanks(Core& core, Activation& here, const Instruction& instruction) {
 
 void RunOwned(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
-  IndexPart owned = core.facts.host->Owned(
-      {op.attr<AttrKey::Device>(), NumberOf(here, instruction, 0), NumberOf(here, instruction, 1),
-       static_cast<size_t>(op.attr<AttrKey::RankAxis>())});
+  IndexPart owned =
+      core.facts.host->Owned({op.attr<AttrKey::Device>(), NumberOf(here, instruction, 0),
+                              NumberOf(here, instruction, 1), op.attr<AttrKey::RankAxis>()});
   SetNumber(here, instruction, 0, owned.first);
   SetNumber(here, instruction, 1, owned.end);
 }

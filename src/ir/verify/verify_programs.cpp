@@ -4,6 +4,7 @@
 
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
+#include "support/rank_limit.h"
 
 namespace kdl::ir {
 
@@ -20,7 +21,8 @@ std::string Events(Values values) {
 bool HasAxis(const Op& op, const Module& module, int64_t axis) {
   auto device = std::ranges::find(module.devices, op.attr<AttrKey::Device>(), &Device::name);
   if (device == module.devices.end() || !device->has_ranks) return false;
-  return axis >= 0 && axis < std::max<int64_t>(1, std::ssize(device->rank_shape));
+  return axis == kAllRanks ||
+         (axis >= 0 && axis < std::max<int64_t>(1, std::ssize(device->rank_shape)));
 }
 
 std::string AllocFault(const Op& op, const Module& module) {

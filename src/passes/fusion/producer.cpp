@@ -16,31 +16,6 @@ constexpr const char* kLaunchBefore = "launch this kernel before the `fuse`";
 constexpr const char* kPlainStore =
     "write each output once, for all elements of the blocks: `y[i, j] = …;`";
 
-/// Returns what an op does that cannot be done again for the elements that another kernel needs, or an empty
-/// string.
-std::string EffectOf(const Op* op) {
-  switch (op->kind()) {
-    case OpKind::Sync:
-      return "it waits for all cores with `sync`";
-    case OpKind::CoreId:
-    case OpKind::CoreNum:
-      return fmt::format("it uses {}", op->info().spelling);
-    case OpKind::Print:
-      return "it prints";
-    case OpKind::LaunchTensor:
-      return "it declares a tensor that all cores share";
-    case OpKind::Stage:
-    case OpKind::Pipe:
-      return "it has stages and pipes";
-    case OpKind::Update:
-      return op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch
-                 ? "it updates a tensor with `atomic`"
-                 : "it combines the values of blocks with `reduce`";
-    default:
-      return "";
-  }
-}
-
 class ProducerFinder {
  public:
   ProducerFinder(const ir::Function& kernel, Obstacle& obstacle)
@@ -178,6 +153,29 @@ class ProducerFinder {
 };
 
 }  // namespace
+
+std::string EffectOf(const Op* op) {
+  switch (op->kind()) {
+    case OpKind::Sync:
+      return "it waits for all cores with `sync`";
+    case OpKind::CoreId:
+    case OpKind::CoreNum:
+      return fmt::format("it uses {}", op->info().spelling);
+    case OpKind::Print:
+      return "it prints";
+    case OpKind::LaunchTensor:
+      return "it declares a tensor that all cores share";
+    case OpKind::Stage:
+    case OpKind::Pipe:
+      return "it has stages and pipes";
+    case OpKind::Update:
+      return op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch
+                 ? "it updates a tensor with `atomic`"
+                 : "it combines the values of blocks with `reduce`";
+    default:
+      return "";
+  }
+}
 
 std::optional<AxisId> Producer::AxisOf(size_t binder) const {
   const Value* param = spmd->region()->param(binder);

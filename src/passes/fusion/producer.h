@@ -23,6 +23,10 @@ struct Obstacle {
   std::string help;
 };
 
+/// Returns what an op of a kernel does that cannot be done again for the elements that another kernel needs, such as "it
+/// prints", or an empty string.
+std::string EffectOf(const Op* op);
+
 /// A tensor that a kernel writes with a single store.
 struct ProducedTensor {
   size_t param = 0;

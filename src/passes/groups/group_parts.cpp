@@ -63,6 +63,7 @@ Value* LoadAt(ir::Builder& builder, Value* tensor, const Place& place, const ir:
 }
 
 void StoreAt(ir::Builder& builder, Value* value, Value* tensor, const Place& place) {
+  value = builder.Cast(value, tensor->type()->scalar);
   builder.Create(OpKind::Store, {{value}, {tensor}, place.index, {}}, {},
                  {MakeAttr<AttrKey::Access>(place.access),
                   MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven)});
@@ -143,6 +144,12 @@ void GroupParts::Make(ir::Builder& builder, GroupBlocks& blocks) {
   tiles_ = blocks.Count(first_, last_);
   if (!at_once_) steps_ = builder.SizeValue(most_steps_);
   depth_ = blocks.Count(last_, spmd_->region()->params().size());
+}
+
+void GroupParts::UseMemory(Value* memory) {
+  memory_ = memory;
+  first_ = last_ = 0;
+  tiled_.assign(tiled_.size(), std::nullopt);
 }
 
 Value* GroupParts::Slot(ir::Builder& builder, const GroupBlocks& blocks, Value* group,

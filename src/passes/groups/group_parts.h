@@ -15,7 +15,7 @@ struct Place {
   std::vector<ir::Value*> index;
 };
 
-/// Loads or stores the elements at a place, which must be in bounds.
+/// Loads or stores the elements at a place, which must be in bounds. A stored value is converted to the tensor's element type.
 ir::Value* LoadAt(ir::Builder& builder, ir::Value* tensor, const Place& place,
                   const ir::AxisList& axes);
 void StoreAt(ir::Builder& builder, ir::Value* value, ir::Value* tensor, const Place& place);
@@ -61,6 +61,9 @@ class GroupParts {
   /// Creates the memory of the partial results and the values of `rounds()`, `tiles()` and `depth()`, at the
   /// builder's insertion point.
   void Make(ir::Builder& builder, GroupBlocks& blocks);
+  /// Makes the elements of `memory` the partial results, instead of calling Make. `memory` has a whole tensor for each group, so
+  /// there are no tiles.
+  void UseMemory(ir::Value* memory);
   /// Returns the index (slot) of the partial result for `tile` in a group whose first step is `first_step`.
   /// Instead of the tile, the number of a step may be passed.
   ir::Value* Slot(ir::Builder& builder, const GroupBlocks& blocks, ir::Value* group,

@@ -8,7 +8,6 @@
 
 #include "ir/views.h"
 #include "passes/diagnostics.h"
-#include "passes/fusion/producer.h"
 
 namespace kdl::passes {
 
@@ -39,6 +38,16 @@ std::vector<RankArgument> FindRankArguments(const Op* launch, const ir::Function
   return found;
 }
 
+void ReportKernel(PassContext& context, const Op* launch, const ir::Function& kernel,
+                  const Value& written, const Obstacle& obstacle) {
+  std::string_view name = written.name().text();
+  context.diagnostics
+      .Report(diag::RankKernel, context.SpanOf(obstacle.loc), kernel.base_name(), name,
+              obstacle.reason)
+      .Note(context.SpanOf(launch->loc()), "it is launched here")
+      .Help(fmt::format("declare '{}' without `by`, so that every rank computes all of it", name));
+}
+
 std::optional<std::vector<LaunchAxis>> FindLaunchAxes(PassContext& context, const Op* launch,
                                                       const ir::Function& kernel,
                                                       const std::vector<RankArgument>& arguments) {
@@ -48,12 +57,7 @@ std::optional<std::vector<LaunchAxis>> FindLaunchAxes(PassContext& context, cons
   Obstacle obstacle;
   std::optional<Producer> producer = ProducerOf(kernel, obstacle);
   if (!producer) {
-    context.diagnostics
-        .Report(diag::RankKernel, context.SpanOf(obstacle.loc), kernel.base_name(), name,
-                obstacle.reason)
-        .Note(context.SpanOf(launch->loc()), "it is launched here")
-        .Help(
-            fmt::format("declare '{}' without `by`, so that every rank computes all of it", name));
+    ReportKernel(context, launch, kernel, *written.tensor, obstacle);
     return std::nullopt;
   }
   std::optional<std::vector<LaunchAxis>> axes;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "passes/fusion/producer.h"
 #include "passes/names.h"
 #include "passes/pass_manager.h"
 #include "passes/ranks/rank_tensors.h"
@@ -32,6 +33,10 @@ struct LaunchAxis {
   Size size = nullptr;
   bool operator==(const LaunchAxis&) const = default;
 };
+
+/// Reports that the kernel of a launch cannot write a distributed tensor.
+void ReportKernel(PassContext& context, const Op* launch, const ir::Function& kernel,
+                  const Value& written, const Obstacle& obstacle);
 
 /// Returns the axes along which the launch is distributed, in ascending order. Reports an error if the tensors that the
 /// kernel writes do not determine them.

@@ -12,28 +12,6 @@ namespace kdl::passes {
 
 namespace {
 
-/// Returns the name of the copy: that of the kernel with `_part`, a number if it is taken, and with the types after the dot.
-Name NameOfCopy(const ir::Module& module, const ir::Function& kernel) {
-  std::string base(kernel.base_name());
-  std::string types(kernel.name.text().substr(base.size()));
-  auto is_taken = [&](const std::string& name) {
-    for (const ir::Function* function : module.functions()) {
-      if (function->base_name() == name) return true;
-    }
-    return false;
-  };
-  std::string unique = base + "_part";
-  for (int number = 2; is_taken(unique); ++number) unique = fmt::format("{}_part{}", base, number);
-  return module.context().names.Intern(unique + types);
-}
-
-Value* AddNumber(ir::Module& module, ir::Function& kernel, std::string_view name) {
-  ir::Builder b(module);
-  Value* value = b.AddParam(kernel.body, b.I64Type(), module.context().names.Intern(name));
-  kernel.params.push_back({value, ir::Direction::In});
-  return value;
-}
-
 /// Returns whether the range begins at 0, and ends at the size that its axis covers or at a size of the kernel.
 bool IsWholeDimension(const Op* spmd, size_t binder) {
   const Value* lo = spmd->operand(2 * binder);
@@ -81,9 +59,31 @@ proofs::KernelPart LimitBinder(ir::Module& module, ir::Function& copy, Op* spmd,
 
 }  // namespace
 
+Name DerivedName(const ir::Module& module, const ir::Function& kernel, std::string_view ending) {
+  std::string base(kernel.base_name());
+  std::string types(kernel.name.text().substr(base.size()));
+  auto is_taken = [&](const std::string& name) {
+    for (const ir::Function* function : module.functions()) {
+      if (function->base_name() == name) return true;
+    }
+    return false;
+  };
+  std::string unique = fmt::format("{}_{}", base, ending);
+  for (int number = 2; is_taken(unique); ++number)
+    unique = fmt::format("{}_{}{}", base, ending, number);
+  return module.context().names.Intern(unique + types);
+}
+
+Value* AddNumber(ir::Module& module, ir::Function& kernel, std::string_view name) {
+  ir::Builder b(module);
+  Value* value = b.AddParam(kernel.body, b.I64Type(), module.context().names.Intern(name));
+  kernel.params.push_back({value, ir::Direction::In});
+  return value;
+}
+
 PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel,
                           const std::vector<size_t>& binders) {
-  PartKernel made{ir::CloneFunction(kernel, module, NameOfCopy(module, kernel)), {}};
+  PartKernel made{ir::CloneFunction(kernel, module, DerivedName(module, kernel, "part")), {}};
   made.kernel->exported = false;
   for (ir::Param& param : made.kernel->params) {
     if (param.direction == ir::Direction::Out) param.direction = ir::Direction::InOut;

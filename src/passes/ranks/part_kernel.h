@@ -1,11 +1,20 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "ir/module.h"
+#include "passes/names.h"
 #include "proofs/proofs.h"
 
 namespace kdl::passes {
+
+/// Returns a name for a kernel that is made from another one: that of the kernel with the ending, a number if it is taken, and
+/// with the types after the dot.
+Name DerivedName(const ir::Module& module, const ir::Function& kernel, std::string_view ending);
+
+/// Adds an i64 parameter to a kernel.
+Value* AddNumber(ir::Module& module, ir::Function& kernel, std::string_view name);
 
 /// A copy of a kernel whose last parameters limit binders of its `spmd for`.
 struct PartKernel {

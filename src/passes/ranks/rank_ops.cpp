@@ -31,8 +31,8 @@ BoxValues RankOps::OwnedBox(ir::Builder& b, const Value* tensor, Value* rank) co
   const ir::NumberList& axes = *tensors_.AxesOf(tensor);
   for (size_t d = 0; d < axes.size(); ++d) {
     Size size = tensor->type()->dims[d];
-    box.push_back(axes[d] >= 0 ? Owned(b, size, rank, axes[d])
-                               : PartValues{b.I64(0), SizeValue(b, size)});
+    box.push_back(axes[d] != -1 ? Owned(b, size, rank, axes[d])
+                                : PartValues{b.I64(0), SizeValue(b, size)});
   }
   return box;
 }

@@ -64,7 +64,9 @@ class CountingHost final : public interp::ProgramHost {
     if (request.rank_axes.empty()) return tensor;
     CountedTensor& added = tensors_[tensor.value];
     added.exchange = driver::Exchange(driver::Ownership(grid_, request.sizes, request.rank_axes));
-    added.owned = driver::CountElements(added.exchange.ownership().Owned(0));
+    const driver::Ownership& ownership = added.exchange.ownership();
+    for (int64_t rank : {int64_t{0}, grid_.count() - 1})
+      added.owned = std::max(added.owned, driver::CountElements(ownership.Owned(rank)));
     added.last_receiver.assign(static_cast<size_t>(grid_.count()), -1);
     return tensor;
   }
@@ -142,7 +144,7 @@ class CountingHost final : public interp::ProgramHost {
     std::vector<int64_t> sizes;
     // The others are only for distributed tensors.
     driver::Exchange exchange;
-    int64_t owned = 0;  ///< the elements that rank 0 owns, which are the most
+    int64_t owned = 0;  ///< the most elements that a rank owns: the first or the last one has them
     /// For each rank, the last receiver of a message from it since FinishFetches, or -1. The fetches of a receiver follow one
     /// another, so that more boxes for this receiver belong to the same message.
     std::vector<int64_t> last_receiver;

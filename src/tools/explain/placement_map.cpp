@@ -90,7 +90,7 @@ class Mapper {
   static std::string DimensionsText(const ir::NumberList& rank_axes) {
     std::vector<size_t> dimensions;
     for (size_t d = 0; d < rank_axes.size(); ++d) {
-      if (rank_axes[d] >= 0) dimensions.push_back(d);
+      if (rank_axes[d] != -1) dimensions.push_back(d);
     }
     return fmt::format("dimension{} {}", dimensions.size() == 1 ? "" : "s",
                        fmt::join(dimensions, " and "));

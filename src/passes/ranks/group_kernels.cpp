@@ -1,0 +1,279 @@
+#include "passes/ranks/group_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include "ir/busy_cores.h"
+#include "ir/element_walk.h"
+#include "ir/eval/eval.h"
+#include "ir/value_size.h"
+#include "ir/views.h"
+#include "passes/fusion/block_sizes.h"
+#include "passes/groups/group_blocks.h"
+#include "passes/groups/group_parts.h"
+#include "passes/groups/group_walk.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+
+namespace kdl::passes {
+
+namespace {
+
+bool IsFill(const Op* op) { return op->kind() == OpKind::Store && op->HasAttr(AttrKey::Fills); }
+
+/// Returns whether the spmd only fills a tensor into which blocks reduce later.
+bool IsFillLoop(const Op* spmd) { return AnyIn(spmd, IsFill); }
+
+/// Finds the loop of a kernel whose blocks reduce, and what else the kernel does.
+class GroupLoopFinder {
+ public:
+  GroupLoopFinder(const ir::Function& kernel, Obstacle& obstacle)
+      : kernel_(kernel), obstacle_(obstacle) {}
+
+  Op* Find() {
+    bool found = FindLoop() && HasNoOtherEffects() && OnlyReducesOutputs() && HasKnownBlocks();
+    return found ? loop_ : nullptr;
+  }
+
+ private:
+  bool Refuse(const ir::Loc& loc, std::string reason) {
+    obstacle_ = {Obstacle::Kind::Kernel, 0, "", loc, std::move(reason), ""};
+    return false;
+  }
+
+  bool FindLoop() {
+    for (Op* loop : OpsOfKind(kernel_, OpKind::Spmd)) {
+      if (IsFillLoop(loop)) continue;
+      if (loop_) return Refuse(loop->loc(), "it has several loops with `spmd for`");
+      loop_ = loop;
+    }
+    return loop_->parent_region() == kernel_.body ||
+           Refuse(loop_->loc(), "its `spmd for` is inside another statement");
+  }
+
+  bool HasNoOtherEffects() {
+    const Op* other = nullptr;
+    ir::Walk(kernel_.body, [&](const Op* op) {
+      bool acts = op->kind() == OpKind::Store ? !IsFill(op) : !EffectOf(op).empty();
+      if (!other && acts && !IsGroupUpdate(op)) other = op;
+    });
+    if (!other) return true;
+    return Refuse(other->loc(), other->kind() == OpKind::Store
+                                    ? "it has `reduce`, but also writes elements without it"
+                                    : EffectOf(other));
+  }
+
+  bool OnlyReducesOutputs() {
+    for (const ir::Param& param : kernel_.params) {
+      if (param.direction == ir::Direction::In) continue;
+      for (const ir::Use& use : param.value->uses()) {
+        if (!IsGroupUpdate(use.user) && !IsFill(use.user))
+          return Refuse(use.user->loc(),
+                        fmt::format("it reads and reduces '{}', or has a view of it",
+                                    param.value->name().text()));
+      }
+    }
+    return true;
+  }
+
+  /// The blocks form groups, so their number must not depend on what the compiler chooses for each device.
+  bool HasKnownBlocks() {
+    for (const Value* binder : loop_->region()->params()) {
+      bool is_block = binder->type()->kind == ir::TypeKind::Block;
+      if (is_block && !IsConstant(kernel_.axis(binder->type()->axes[0]).extent))
+        return Refuse(loop_->loc(), fmt::format("the size of the blocks of '{}' is `auto`",
+                                                binder->name().text()));
+    }
+    if (const Op* dependent = FirstThatDependsOnSize(kernel_))
+      return Refuse(dependent->loc(), "this depends on the size of a block that is `auto`");
+    return true;
+  }
+
+  const ir::Function& kernel_;
+  Obstacle& obstacle_;
+  Op* loop_ = nullptr;
+};
+
+class GroupKernelMaker {
+ public:
+  GroupKernelMaker(ir::Module& module, const ir::Function& kernel, const Op* loop)
+      : module_(module), kernel_(kernel), loop_(loop), sizes_(module.types().sizes()) {}
+
+  std::optional<GroupKernels> Make(Obstacle& obstacle) {
+    made_.blocks = ir::BlocksOfDomain(kernel_, sizes_, loop_);
+    if (!made_.blocks) {
+      obstacle = {Obstacle::Kind::Kernel,
+                  0,
+                  "",
+                  loop_->loc(),
+                  "the bounds of its `spmd for` are not 0 and sums of sizes",
+                  ""};
+      return std::nullopt;
+    }
+    FindBinders();
+    made_.groups = ir::CloneFunction(kernel_, module_, DerivedName(module_, kernel_, "groups"));
+    made_.groups->exported = false;
+    for (Op* loop : OpsOfKind(*made_.groups, OpKind::Spmd))
+      if (IsFillLoop(loop)) ir::Erase(loop);
+    LimitCopy();
+    MakeGroups();
+    for (ReducedTensor& reduced : made_.reduced) MakeCombine(reduced);
+    return std::move(made_);
+  }
+
+ private:
+  void FindBinders() {
+    for (size_t b = 0; b < loop_->region()->params().size(); ++b) {
+      ir::Type binder = loop_->region()->param(b)->type();
+      bool is_block = binder->kind == ir::TypeKind::Block;
+      made_.binders.push_back({ir::SizeOfValue(kernel_, sizes_, loop_->operand(2 * b + 1)),
+                               is_block ? kernel_.axis(binder->axes[0]).extent->value : 1});
+    }
+  }
+
+  void LimitCopy() {
+    std::vector<size_t> binders(made_.binders.size());
+    std::iota(binders.begin(), binders.end(), size_t{0});
+    made_.limited = MakePartKernel(module_, *made_.groups, binders);
+    std::erase(module_.functions(), made_.limited.kernel);
+  }
+
+  void MakeGroups() {
+    ir::Function& kernel = *made_.groups;
+    Op* loop = OpsOfKind(kernel, OpKind::Spmd)[0];
+    ir::Builder b(module_, loop);
+    GroupBlocks blocks(b, kernel, loop);
+    std::vector<GroupParts> parts;
+    std::vector<size_t> reduced;
+    for (const std::vector<ir::UpdateOp>& updates : GroupUpdatesOf(loop)) {
+      parts.emplace_back(kernel, loop, updates, sizes_, false);
+      Value* tensor = parts.back().tensor();
+      Value* memory =
+          b.AddParam(kernel.body, PartsType(*tensor, parts.back().acc(), blocks.most_groups()),
+                     PartsName(tensor));
+      kernel.params.push_back({memory, ir::Direction::InOut});
+      parts.back().UseMemory(memory);
+      auto param = std::ranges::find(kernel.params, tensor, &ir::Param::value);
+      reduced.push_back(static_cast<size_t>(param - kernel.params.begin()));
+      made_.reduced.push_back({reduced.back(), parts.back().acc()});
+      how_.push_back(parts.back().how());
+    }
+    Value* first = AddNumber(module_, kernel, "first");
+    Value* end = AddNumber(module_, kernel, "end");
+    RunGroups(b, kernel, loop, blocks, parts, first, end);
+    ir::Erase(loop);
+    std::ranges::sort(reduced, std::greater());
+    for (size_t param : reduced) {
+      kernel.params.erase(kernel.params.begin() + static_cast<std::ptrdiff_t>(param));
+      kernel.body->EraseParam(kernel.dims.size() + param);
+    }
+  }
+
+  Name PartsName(const Value* tensor) const {
+    return module_.context().names.Intern(fmt::format("{}_parts", tensor->name().text()));
+  }
+
+  ir::Type PartsType(const Value& tensor, Scalar acc, Size groups) const {
+    std::vector<Size> dims = tensor.type()->dims;
+    dims.insert(dims.begin(), groups);
+    return module_.types().Tensor(acc, std::move(dims));
+  }
+
+  /// Returns the type of a tensor whose dimensions have names of their own, and adds these to `kernel`. Constants remain.
+  ir::Type Named(ir::Function& kernel, ir::Type type, std::string_view name) const {
+    std::vector<Size> dims;
+    for (Size dim : type->dims) {
+      if (!IsConstant(dim)) {
+        Name symbol = module_.context().names.Intern(fmt::format("{}{}", name, dims.size()));
+        kernel.dims.push_back(symbol);
+        dim = sizes_.Symbol(symbol);
+      }
+      dims.push_back(dim);
+    }
+    return module_.types().Tensor(type->scalar, std::move(dims));
+  }
+
+  void MakeCombine(ReducedTensor& reduced) {
+    const ir::Param& original = kernel_.params[reduced.param];
+    ir::UpdateKind how = how_[static_cast<size_t>(&reduced - made_.reduced.data())];
+    ir::Function* kernel =
+        module_.AddFunction(ir::FunctionKind::Kernel, DerivedName(module_, kernel_, "combine"));
+    reduced.combine = kernel;
+    kernel->loc = kernel_.loc;
+    kernel->bindings = kernel_.bindings;
+    ir::Builder b(module_, kernel->body);
+    b.set_loc(kernel_.loc);
+    Name groups = module_.context().names.Intern("groups");
+    kernel->dims = {groups};
+    ir::Type type = Named(*kernel, original.value->type(), "size");
+    for (Name dim : kernel->dims) b.AddParam(kernel->body, b.I64Type(), dim);
+    std::vector<Size> dims = type->dims;
+    dims.insert(dims.begin(), sizes_.Symbol(groups));
+    Value* parts = b.AddParam(kernel->body, module_.types().Tensor(reduced.acc, dims),
+                              PartsName(original.value));
+    Value* tensor = b.AddParam(kernel->body, type, original.value->name());
+    kernel->params = {{parts, ir::Direction::In}, {tensor, original.direction}};
+    ir::ElementWalk walk = ir::MakeElementSpmd(b, *kernel, type);
+    Place place{walk.access, walk.index};
+    Value* start = original.direction == ir::Direction::InOut
+                       ? b.Cast(LoadAt(b, tensor, place, walk.axes), reduced.acc)
+                       : Identity(b, how, type->scalar, reduced.acc, walk.axes);
+    Value* all = MakeLoop(b, {b.I64(0), kernel->dim_value(0)}, {start},
+                          [&](Value* group, const Values& so_far) {
+                            Value* part = LoadAt(b, parts, InGroup(place, group), walk.axes);
+                            return Values{b.Binary(ir::CombineOf(how), so_far[0], part)};
+                          })[0];
+    StoreAt(b, all, tensor, place);
+    b.Create(OpKind::Yield, {{}}, {});
+    b.SetInsertionPoint(kernel->body);
+    b.Create(OpKind::Return, {{}}, {});
+  }
+
+  /// Returns what an element of an `out` tensor contains before anything is reduced into it.
+  static Value* Identity(ir::Builder& b, ir::UpdateKind how, Scalar scalar, Scalar acc,
+                         const ir::AxisList& axes) {
+    uint64_t in_memory = ir::EvaluateCast(acc, scalar, ir::UpdateIdentity(how, acc));
+    Value* identity = b.Bits(acc, ir::EvaluateCast(scalar, acc, in_memory));
+    return axes.empty() ? identity : b.Broadcast(identity, axes);
+  }
+
+  /// Returns the place in the partial result of a group that corresponds to a place of the tensor.
+  Place InGroup(const Place& place, Value* group) const {
+    Place in_group{{}, {group}};
+    in_group.access.dims.push_back({{{sizes_.Constant(1), 0}}, sizes_.Constant(0)});
+    in_group.index.insert(in_group.index.end(), place.index.begin(), place.index.end());
+    for (ir::AccessDim dim : place.access.dims) {
+      for (ir::AccessTerm& term : dim.terms) ++term.operand;
+      in_group.access.dims.push_back(std::move(dim));
+    }
+    return in_group;
+  }
+
+  ir::Module& module_;
+  const ir::Function& kernel_;
+  const Op* loop_;
+  SizeTable& sizes_;
+  GroupKernels made_;
+  std::vector<ir::UpdateKind> how_;  ///< for each reduced tensor
+};
+
+}  // namespace
+
+bool Reduces(const ir::Function& kernel) {
+  bool reduces = false;
+  ir::Walk(kernel.body, [&](const Op* op) { reduces = reduces || IsGroupUpdate(op); });
+  return reduces;
+}
+
+std::optional<GroupKernels> MakeGroupKernels(ir::Module& module, const ir::Function& kernel,
+                                             Obstacle& obstacle) {
+  const Op* loop = GroupLoopFinder(kernel, obstacle).Find();
+  if (!loop) return std::nullopt;
+  return GroupKernelMaker(module, kernel, loop).Make(obstacle);
+}
+
+}  // namespace kdl::passes

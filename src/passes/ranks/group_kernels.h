@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ir/module.h"
+#include "passes/fusion/producer.h"
+#include "passes/names.h"
+#include "passes/ranks/part_kernel.h"
+
+namespace kdl::passes {
+
+/// A tensor into which the blocks of a kernel reduce.
+struct ReducedTensor {
+  size_t param = 0;  ///< of the kernel
+  Scalar acc = Scalar::F32;
+  /// Combines the partial results of all groups, which are its first parameter, with the tensor, which is the second one.
+  ir::Function* combine = nullptr;
+  std::map<std::vector<size_t>, PartKernel> parts = {};  ///< of `combine`, by limited binders
+};
+
+/// The indices 0 .. hi - 1 of a binder, in blocks of this length.
+struct GroupBinder {
+  Size hi = nullptr;  ///< in the sizes of the kernel
+  int64_t length = 1;
+};
+
+/// Kernels that do the work of a kernel whose blocks reduce into tensors, so that ranks can share it:
+///
+///   kernel @sums(%x in, %t out)                             spmd (%i: block<i> in 0 .. %N) {distribute = grouped}
+///   -> kernel @sums_groups(%x in, %t_parts inout, %first, %end)   // runs the groups first .. end - 1
+///      kernel @sums_combine(%t_parts in, %t out)                  // %t[e] = 0 + %t_parts[0, e] + %t_parts[1, e] + …
+struct GroupKernels {
+  /// Its parameters are those of the kernel without the reduced tensors, then their partial results, then the first and the
+  /// end of the groups that it runs.
+  ir::Function* groups = nullptr;
+  std::vector<ReducedTensor> reduced;  ///< in the order of the partial results
+  std::vector<GroupBinder> binders;
+  Size blocks = nullptr;  ///< the number of blocks, in the sizes of the kernel
+  /// The kernel with limits for all binders, only for proofs: it does not belong to the module.
+  PartKernel limited;
+};
+
+/// Returns whether blocks of the kernel reduce into a tensor.
+bool Reduces(const ir::Function& kernel);
+
+/// Makes the kernels. If that is impossible, returns nothing and states why.
+std::optional<GroupKernels> MakeGroupKernels(ir::Module& module, const ir::Function& kernel,
+                                             Obstacle& obstacle);
+
+}  // namespace kdl::passes

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/builder.h"
+#include "passes/names.h"
+#include "passes/ranks/launch_axes.h"
+#include "passes/ranks/needed_code.h"
+#include "passes/ranks/rank_ops.h"
+#include "proofs/proofs.h"
+
+namespace kdl::passes {
+
+/// What a rank needs of one argument of a launch.
+struct RankNeed {
+  RankArgument argument;
+  std::vector<proofs::NeededPart> parts;
+};
+
+/// Returns the name that the kernel of a launch has in the source.
+std::string KernelOf(const ir::Module& module, const Op* launch);
+
+/// Creates the ops that replace one launch of a program: what ranks send to each other before it, and the launches of the ranks.
+class LaunchCode {
+ public:
+  /// `ops` and the launch must outlive the object.
+  LaunchCode(ir::Module& module, const RankOps& ops, Op* launch);
+
+  ir::Builder& b() { return b_; }
+  const RankOps& ops() const { return ops_; }
+  const RankValues& ranks() const { return ranks_; }
+  Op* launch() const { return launch_; }
+
+  /// What a rank runs of a kernel: the values of the parameters that limit binders, which are the last ones of the kernel.
+  using PartsOfRank = std::function<std::vector<PartValues>(Value* rank)>;
+  /// Sends each rank what it needs of `needs` for the blocks of `kernel` that `parts_of` returns. Without limited binders, it
+  /// runs all blocks.
+  void FetchNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
+                  const PartsOfRank& parts_of);
+  /// Sends what one rank needs. The fetches must be finished afterwards.
+  void FetchNeedsOf(Value* rank, const ir::Function& kernel, const std::vector<RankNeed>& needs,
+                    const std::vector<PartValues>& parts);
+  /// Calls `fetch` in a loop over the ranks of all processes, and finishes the fetches that it creates.
+  void FetchForAll(const std::function<void(Value* rank)>& fetch);
+
+  /// Returns the arguments of the launch, in which the memory of the rank replaces distributed tensors.
+  std::vector<Value*> InMemoryOf(const std::vector<RankArgument>& arguments, Value* rank);
+  /// Creates a launch of another kernel with the device, the queue and the cores of the original launch. `constants` says
+  /// whether the kernel has its integer parameters.
+  void CreateLaunch(const ir::Function& kernel, const std::vector<Value*>& operands,
+                    bool constants = true);
+
+ private:
+  LaunchNumbers NumbersOf(const ir::Function& kernel, const std::vector<PartValues>& parts);
+  void FetchParts(const RankNeed& need, Value* rank, const LaunchNumbers& numbers,
+                  const std::string& cause);
+
+  const RankOps& ops_;
+  Op* launch_;
+  ir::Builder b_;
+  RankValues ranks_;
+};
+
+}  // namespace kdl::passes
