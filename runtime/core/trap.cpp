@@ -74,6 +74,20 @@ std::string Expand(std::string_view text, const kdl_variant& variant, const kdl_
   return out;
 }
 
+// Returns a note for each call through which the location's code was inlined, from the inside to the outside.
+std::string CallNotes(const kdl_variant& variant, const kdl_location& location) {
+  std::string notes;
+  std::int32_t caller = location.caller;
+  // The calls of a damaged image may form a circle.
+  for (std::int32_t i = 0; i < variant.location_count; ++i) {
+    if (caller < 1 || caller > variant.location_count) break;
+    const kdl_location& call = variant.locations[caller - 1];
+    notes += Concat("\n", PlaceText(call), ": note: called here");
+    caller = call.caller;
+  }
+  return notes;
+}
+
 template <class Number>
 Number Load(const char* at) {
   Number number;
@@ -175,8 +189,9 @@ std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant,
                   " at the unknown location ", trap.location, " (", trap.index, ", ", trap.bound,
                   ")");
   }
-  return Concat(PlaceText(variant.locations[trap.location]),
-                ": error: ", Expand(text, variant, trap));
+  const kdl_location& location = variant.locations[trap.location];
+  return Concat(PlaceText(location), ": error: ", Expand(text, variant, trap),
+                CallNotes(variant, location));
 }
 
 LaunchHost::LaunchHost(PrintSink& sink)

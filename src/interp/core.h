@@ -146,10 +146,8 @@ class Core {
  public:
   Core(const Code& code, const CoreFacts& core_facts) : facts(core_facts), body(code) {}
 
-  void Stop(const Trap& why) {
-    trap = why;
-    state = MachineState::Trapped;
-  }
+  /// Stops with a trap, and adds a note for each call of a fn around its op.
+  void Stop(Trap why);
   void Fail(Failure why) {
     failure = std::move(why);
     state = MachineState::Failed;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
+#include <utility>
 
 #include "interp/core.h"
 #include "ir/op_info.h"
@@ -207,6 +209,16 @@ void Machine::BindWorkspace(size_t param, int64_t bytes) {
 }
 
 MachineState Machine::state() const { return core_->state; }
+
+void Core::Stop(Trap why) {
+  if (why.op && !why.place) NoteCalls(why.op->loc(), why);
+  for (const Frame& frame : std::views::reverse(frames)) {
+    bool is_call = frame.owner && frame.owner->op->kind() == ir::OpKind::Call;
+    if (is_call) NoteCall(frame.owner->op->loc(), why);
+  }
+  trap = std::move(why);
+  state = MachineState::Trapped;
+}
 
 void Core::Resume() {
   bool waits = state == MachineState::AtBarrier || state == MachineState::AtWorkgroupBarrier ||

@@ -34,6 +34,15 @@ std::string ToString(const ir::Loc& loc) {
   return fmt::format("{}:{}:{}", loc.file.text(), loc.line, loc.column);
 }
 
+void NoteCall(const ir::Loc& call, Trap& trap) {
+  trap.notes.emplace_back(call, "called here");
+  NoteCalls(call, trap);
+}
+
+void NoteCalls(const ir::Loc& loc, Trap& trap) {
+  if (loc.call) NoteCall(loc.call->at, trap);
+}
+
 std::string ToString(const Trap& trap) {
   std::string text = trap.text.empty() ? QuotedText(*trap.op) : trap.text;
   std::string message =
@@ -41,12 +50,12 @@ std::string ToString(const Trap& trap) {
                   fmt::format(fmt::runtime(TrapMessage(trap.code)), fmt::arg("index", trap.index),
                               fmt::arg("bound", trap.bound), fmt::arg("dimension", trap.dimension),
                               fmt::arg("text", text), fmt::arg("message", text)));
+  for (const auto& [loc, note] : trap.notes)
+    message += fmt::format("\n{}: note: {}", ToString(loc), note);
   if (trap.other) {
     message += fmt::format("\n{}: note: '{}' is the other access", ToString(trap.other->loc()),
                            QuotedText(*trap.other));
   }
-  for (const auto& [loc, note] : trap.notes)
-    message += fmt::format("\n{}: note: {}", ToString(loc), note);
   return message;
 }
 

@@ -38,8 +38,13 @@ struct Trap {
 /// Returns the source text that the trap of an op quotes.
 std::string QuotedText(const ir::Op& op);
 
+/// Adds a note for each call through which code at `loc` was inlined, from the inside to the outside.
+void NoteCalls(const ir::Loc& loc, Trap& trap);
+/// Adds a note for the call, and for those through which it was inlined.
+void NoteCall(const ir::Loc& call, Trap& trap);
+
 /// Returns a message such as `file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i +
-/// 1]'`. The wording is that of the runtime. A note about a second location follows on a separate line.
+/// 1]'`. The wording is that of the runtime. Notes about further locations follow on separate lines.
 std::string ToString(const Trap& trap);
 
 /// Returns `file.kdl:12:9`, or "an op without a location" if there is no location.

@@ -221,7 +221,7 @@ std::int32_t CheckHalve(std::int64_t* dims, const kdl_args*, kdl_trap* trap) {
 
 constexpr const char* kCG[] = {"C", "G"};
 constexpr kdl_location kHalveLocations[] = {
-    {"suite.kdl", "C == 2 * G", 7, 11, KDL_TRAP_CONDITION, -1}};
+    {"suite.kdl", "C == 2 * G", 7, 11, KDL_TRAP_CONDITION, -1, 0, 0}};
 constexpr kdl_param_desc kHalveParams[] = {TensorParam("x", "[C]", KDL_IN, KDL_I32, {0}),
                                            TensorParam("y", "[G]", KDL_OUT, KDL_I32, {1})};
 constexpr kdl_variant kHalve[] = {
@@ -293,7 +293,8 @@ std::int32_t TrapAt(const kdl_args* args, kdl_core* core) {
   return KDL_DONE;
 }
 
-constexpr kdl_location kTrapLocations[] = {{"suite.kdl", "y[i + N]", 12, 9, KDL_TRAP_INDEX, 0}};
+constexpr kdl_location kTrapLocations[] = {
+    {"suite.kdl", "y[i + N]", 12, 9, KDL_TRAP_INDEX, 0, 0, 0}};
 constexpr kdl_param_desc kTrapParams[] = {ScalarParam("at", KDL_I64),
                                           TensorParam("y", "[N]", KDL_INOUT, KDL_I32, {0})};
 constexpr kdl_variant kTrapAt[] = {Variant("trap_at", TrapAt, kTrapParams, kN,
@@ -338,7 +339,8 @@ std::int32_t Endless(const kdl_args*, kdl_core* core) {
   return KDL_BARRIER;
 }
 
-constexpr kdl_location kEndlessLocations[] = {{"suite.kdl", "enough", 30, 5, KDL_TRAP_ASSERT, -1}};
+constexpr kdl_location kEndlessLocations[] = {
+    {"suite.kdl", "enough", 30, 5, KDL_TRAP_ASSERT, -1, 0, 0}};
 constexpr kdl_variant kEndless[] = {Variant("endless", Endless, kI64InOut, kN,
                                             {.locations = kEndlessLocations,
                                              .location_count = 1,
@@ -433,7 +435,7 @@ std::int32_t Print(const kdl_args* args, kdl_core* core) {
   return KDL_DONE;
 }
 
-constexpr kdl_location kPrintLocations[] = {{"suite.kdl", "x is {}, N is {}", 40, 5, 0, -1}};
+constexpr kdl_location kPrintLocations[] = {{"suite.kdl", "x is {}, N is {}", 40, 5, 0, -1, 0, 0}};
 constexpr kdl_param_desc kPrintParams[] = {TensorParam("x", "[N]", KDL_IN, KDL_F32, {0})};
 constexpr kdl_variant kPrint[] = {
     Variant("print", Print, kPrintParams, kN, {.locations = kPrintLocations, .location_count = 1})};

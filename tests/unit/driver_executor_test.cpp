@@ -63,7 +63,7 @@ struct HandMadeImage {
                                     VectorParam("y", KDL_OUT)};
   kdl_param_desc stop_params[2] = {ScalarParam("at", KDL_I64), VectorParam("x", KDL_INOUT)};
   const char* dims[1] = {"N"};
-  kdl_location location = {"m.kdl", "x[at]", 7, 5, KDL_TRAP_INDEX, 0};
+  kdl_location location = {"m.kdl", "x[at]", 7, 5, KDL_TRAP_INDEX, 0, 0, 0};
   kdl_variant variants[3] = {};
   kdl_kernel kernels[2] = {};
   kdl_image image = {};

@@ -63,9 +63,9 @@ TEST_CASE("text: splitting, and similar words") {
 
 TEST_CASE("traps: stages in a deadlock are reported with every op at which a stage waits") {
   static constexpr kdl_location kLocations[] = {
-      {"k.kdl", "x[i]", 3, 4, 0, 1},
-      {"k.kdl", "'q.push(t)' waits for a free slot of 'q'", 5, 9, KDL_TRAP_STUCK, -1},
-      {"k.kdl", "'r.pop(i)' waits for a tile of 'r'", 8, 9, KDL_TRAP_STUCK, -1}};
+      {"k.kdl", "x[i]", 3, 4, 0, 1, 0, 0},
+      {"k.kdl", "'q.push(t)' waits for a free slot of 'q'", 5, 9, KDL_TRAP_STUCK, -1, 0, 0},
+      {"k.kdl", "'r.pop(i)' waits for a tile of 'r'", 8, 9, KDL_TRAP_STUCK, -1, 0, 0}};
   kdl_variant variant = {};
   variant.locations = kLocations;
   variant.location_count = 3;
@@ -81,7 +81,8 @@ TEST_CASE("traps: stages in a deadlock are reported with every op at which a sta
 
 TEST_CASE("traps: every code has a message, filled in from the trap and its location") {
   static constexpr kdl_location kLocations[] = {
-      {"k.kdl", "x[i]", 3, 4, 0, 1}, {"k.kdl", "N is {index}, M is {bound}", 3, 4, 0, 1}};
+      {"k.kdl", "x[i]", 3, 4, 0, 1, 0, 0},
+      {"k.kdl", "N is {index}, M is {bound}", 3, 4, 0, 1, 0, 0}};
   kdl_variant variant = {};
   variant.locations = kLocations;
   variant.location_count = 2;
@@ -101,6 +102,26 @@ TEST_CASE("traps: every code has a message, filled in from the trap and its loca
   CHECK(message(99).find("trap code 99") != std::string::npos);
   CHECK(message(KDL_TRAP_INDEX, 2).find("unknown location 2") != std::string::npos);
   CHECK(message(KDL_TRAP_INDEX, -1).find("unknown location -1") != std::string::npos);
+}
+
+TEST_CASE("traps: in an inlined function, the calls are noted from the inside to the outside") {
+  static constexpr kdl_location kLocations[] = {{"k.kdl", "", 9, 5, KDL_LOCATION_CALL, -1, 0, 0},
+                                                {"f.kdl", "", 6, 3, KDL_LOCATION_CALL, -1, 1, 0},
+                                                {"f.kdl", "x[i]", 2, 7, KDL_TRAP_INDEX, 0, 2, 0},
+                                                {"f.kdl", "x[i]", 2, 7, KDL_TRAP_INDEX, 0, 9, 0},
+                                                {"f.kdl", "x[i]", 2, 7, KDL_TRAP_INDEX, 0, 5, 0}};
+  kdl_variant variant = {};
+  variant.locations = kLocations;
+  variant.location_count = 5;
+  const kdl_kernel kernel = {"k", &variant, 1, 0};
+  const auto message = [&](std::int32_t location) {
+    return TrapMessage(kernel, variant, {KDL_TRAP_INDEX, location, 7, 5, {}});
+  };
+  const std::string first = "f.kdl:2:7: error: index 7 is outside dimension 0 of size 5 in 'x[i]'";
+  CHECK(message(2) == first + "\nf.kdl:6:3: note: called here\nk.kdl:9:5: note: called here");
+  // Calls of a damaged image may be missing or form a circle.
+  CHECK(message(3) == first);
+  CHECK(message(4).starts_with(first));
 }
 
 template <class T>

@@ -125,8 +125,8 @@ std::int32_t LowerStagesToStateMachine(const kdl_args*, kdl_core* core) {
 }
 
 constexpr kdl_location kLocations[] = {
-    {"p.kdl", "'push' waits for a free slot of 'q'", 1, 1, KDL_TRAP_STUCK, -1},
-    {"p.kdl", "'pop' waits for a tile of 'q'", 2, 1, KDL_TRAP_STUCK, -1}};
+    {"p.kdl", "'push' waits for a free slot of 'q'", 1, 1, KDL_TRAP_STUCK, -1, 0, 0},
+    {"p.kdl", "'pop' waits for a tile of 'q'", 2, 1, KDL_TRAP_STUCK, -1, 0, 0}};
 constexpr kdl_variant kMeetVariant = [] {
   kdl_variant variant = {};
   variant.entry = Meet;

@@ -225,7 +225,11 @@ void TrapUnless(Writer& w, std::string_view ok, const Op* op, int32_t trap) {
   std::string place = loc.line == 0
                           ? std::string()
                           : fmt::format("{}:{}:{}: ", loc.file.text(), loc.line, loc.column);
-  w.Line("if (!({})) return {};", ok, Literal(place + TrapText(op, trap)));
+  std::string calls;
+  for (const ir::CallSite* call = loc.call; call; call = call->at.call)
+    calls += fmt::format("\n{}:{}:{}: note: called here", call->at.file.text(), call->at.line,
+                         call->at.column);
+  w.Line("if (!({})) return {};", ok, Literal(place + TrapText(op, trap) + calls));
 }
 
 std::string Literal(std::string_view text) {

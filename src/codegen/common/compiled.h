@@ -38,6 +38,9 @@ struct TrapLocation {
   uint32_t column = 0;
   int32_t code = 0;        ///< a trap code of abi.def
   int32_t dimension = -1;  ///< dimension of the tensor that the trap is about, or -1
+  /// The call of the inlined fn that contains the location; null if it is in the kernel, and for prints.
+  const ir::CallSite* call = nullptr;
+  int32_t caller = 0;  ///< 1 + the index of the row of that call; LocationIndex sets it
   bool operator==(const TrapLocation&) const = default;
 };
 
@@ -92,8 +95,9 @@ struct KernelCode {
 };
 
 TrapLocation LocationOf(const ir::Op* op, int32_t code);
-/// Returns the index of a location in the kernel's table. Adds the location if the table does not contain it.
-int64_t LocationIndex(KernelCode& code, const TrapLocation& location);
+/// Returns the index of a location in the kernel's table. Adds the location, and those of the calls through which
+/// it was inlined, if the table does not contain them.
+int64_t LocationIndex(KernelCode& code, TrapLocation location);
 
 /// Returns the number that the ABI assigns to an element type.
 int64_t ElementCode(Scalar scalar);

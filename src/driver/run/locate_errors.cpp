@@ -30,7 +30,7 @@ void Report(const Failure& failure, const SourceManager& sources, DiagnosticEngi
   std::vector<PlacedMessage> notes = TakeNotes(found->text);
   Diagnostic& report =
       diagnostics.Report(diag::ErrorLocated, MessageSpan(*found, sources), found->text);
-  for (const PlacedMessage& note : notes) report.Note(MessageSpan(note, sources), note.text);
+  for (const PlacedMessage& note : notes) AddNote(note, sources, report);
 }
 
 }  // namespace

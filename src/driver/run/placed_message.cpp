@@ -37,6 +37,15 @@ std::vector<PlacedMessage> TakeNotes(std::string& text) {
   return notes;
 }
 
+std::string ToString(const PlacedMessage& placed) {
+  return fmt::format("{}:{}:{}: {}", placed.file, placed.line, placed.column, placed.text);
+}
+
+void AddNote(const PlacedMessage& note, const SourceManager& sources, Diagnostic& report) {
+  Span span = MessageSpan(note, sources);
+  report.Note(span, span.valid() ? note.text : ToString(note));
+}
+
 Span MessageSpan(const PlacedMessage& placed, const SourceManager& sources) {
   size_t quote = placed.text.rfind('\'');
   size_t open = quote == std::string::npos || quote == 0 ? std::string::npos

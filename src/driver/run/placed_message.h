@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/diagnostics.h"
 #include "support/source.h"
 
 namespace kdl::driver {
@@ -23,6 +24,12 @@ std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_vie
 
 /// Removes the notes with further positions from the text, and returns them. Each note is on a line after the error.
 std::vector<PlacedMessage> TakeNotes(std::string& text);
+
+/// Returns `FILE:12:9: TEXT`.
+std::string ToString(const PlacedMessage& placed);
+
+/// Adds a note at the position. If `sources` does not contain it, the note's text names it.
+void AddNote(const PlacedMessage& note, const SourceManager& sources, Diagnostic& report);
 
 /// Returns the span at the message's source position. The span is as long as the text that the
 /// message quotes. It is invalid if `sources` does not contain the position.

@@ -16,6 +16,9 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
   std::optional<PlacedMessage> placed = ReadPlace(failure.message);
   std::vector<PlacedMessage> notes =
       placed ? TakeNotes(placed->text) : std::vector<PlacedMessage>();
+  auto add_notes = [&](Diagnostic& report) {
+    for (const PlacedMessage& note : notes) AddNote(note, sources, report);
+  };
   Span span = placed ? MessageSpan(*placed, sources) : Span();
   if (failure.kind != FailureKind::User) {
     diagnostics.Report(diag::MachineFailed, span, span.valid() ? placed->text : failure.message);
@@ -28,11 +31,9 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
     Diagnostic& report =
         diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
     if (inner_span.valid()) report.Note(inner_span, "it is stated here");
-    for (const PlacedMessage& note : notes) report.Note(MessageSpan(note, sources), note.text);
+    add_notes(report);
   } else if (placed) {
-    diagnostics.Report(
-        diag::Trapped, {},
-        fmt::format("{}:{}:{}: {}", placed->file, placed->line, placed->column, placed->text));
+    add_notes(diagnostics.Report(diag::Trapped, {}, ToString(*placed)));
   } else {
     diagnostics.Report(diag::RunFailed, {}, failure.message);
   }

@@ -167,6 +167,7 @@ class ImageBuilder {
         .Set(F::column, location.column)
         .Set(F::code, location.code)
         .Set(F::dimension, location.dimension)
+        .Set(F::caller, location.caller)
         .Get();
   }
 
