@@ -92,10 +92,11 @@ Error CheckVersion(const kdl_image& image) {
   const std::string own = AbiName(KDL_ABI_VERSION, KDL_ABI_HASH);
   if (abi == own && image.size == sizeof image) return nullptr;
   const std::string_view module = image.module;
-  return Invalid("module '", module.substr(0, HashAt(module)), "' was compiled by ", image.compiler,
-                 " for ABI ", abi, ", but the runtime of kernelc " KDL_VERSION " has ABI ", own,
-                 "; compile it with kernelc " KDL_VERSION
-                 ", or use it as a shared library that contains its own runtime");
+  return Invalid(
+      "module '", module.substr(0, HashAt(module)), "' was compiled by ", image.compiler,
+      " for ABI ", abi, ", but the runtime of kernelc " KDL_VERSION " has ABI ", own,
+      "; compile it with the kernelc " KDL_VERSION
+      " that belongs to this runtime, or use it as a shared library that contains its own runtime");
 }
 
 }  // namespace

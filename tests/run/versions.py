@@ -147,8 +147,8 @@ def main():
         make_other(package, root / "same_abi", own_hash)
         make_other(package, root / "other_abi", other_hash)
         refused = (f"module 'inner' was compiled by kernelc 0.9.0 for ABI 0.{other_hash:x}, but the runtime of kernelc "
-                   f"{version} has ABI 0.{own_hash:x}; compile it with kernelc {version}, or use it as a shared library that "
-                   "contains its own runtime\n")
+                   f"{version} has ABI 0.{own_hash:x}; compile it with the kernelc {version} that belongs to this runtime, or use it "
+                   "as a shared library that contains its own runtime\n")
         check(root, "shared", "SHARED", package, root / "other_abi", RIGHT)
         check(root, "static", "STATIC", package, root / "same_abi", RIGHT)
         check(root, "refused", "STATIC", package, root / "other_abi", refused + "4 8, 0 0\n")
