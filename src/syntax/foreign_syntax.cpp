@@ -34,7 +34,9 @@ std::string Joined(const Words& words, size_t begin, size_t end) {
   for (size_t at = begin; at < end; ++at) {
     bool is_operator = !IsName(words[at]) && words[at].find_first_of("+-*/%<>=&|") == 0;
     text += is_operator ? fmt::format(" {} ", words[at]) : std::string(words[at]);
-    if (words[at] == ",") text += ' ';
+    bool is_before_type = words[at] == ":" && at > begin && IsName(words[at - 1]) && at + 1 < end &&
+                          IsName(words[at + 1]);
+    if (words[at] == "," || is_before_type) text += ' ';
   }
   return text;
 }
@@ -170,6 +172,43 @@ std::string HelpForPointer(const FaultyPhrase& phrase) {
                      words[at]);
 }
 
+bool IsDirection(std::string_view word) { return word == "in" || word == "out" || word == "inout"; }
+
+/// Returns what to write instead of a direction before the name, as in `(in x: f32[N])`, or after the type. The error is the
+/// direction.
+std::string HelpForDirection(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  size_t at = phrase.error;
+  if (at == 0 || at + 1 >= words.size() || !IsDirection(words[at])) return {};
+  bool is_first = words[at - 1] == "(" || words[at - 1] == ",";
+  size_t name = is_first ? at + 1 : at;
+  while (!is_first && name > 0 && words[name] != ":") --name;
+  if (!is_first) --name;
+  if (name + 2 >= words.size() || words[name + 1] != ":") return {};
+  size_t end = is_first ? AfterOperand(words, name + 2) : at;
+  return fmt::format("write `{}: {} {}`: the direction is part of the type", words[name], words[at],
+                     Joined(words, name + 2, end));
+}
+
+/// Returns what to write instead of generic parameters before a name, as in `kernel<T> f(…)`. The error is the bracket.
+std::string HelpForEarlyGenerics(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  size_t at = phrase.error;
+  bool is_item =
+      at > 0 && at < words.size() && (words[at - 1] == "kernel" || words[at - 1] == "fn");
+  if (!is_item || words[at] != "<") return {};
+  return fmt::format("write generic parameters after the name: {} scale<T: f32 | f64>(…)",
+                     words[at - 1]);
+}
+
+/// Returns what to write instead of a declaration without `var`, such as `s: f32 = 0`. The error is the colon.
+std::string HelpForMissingVar(const FaultyPhrase& phrase) {
+  const Words& words = phrase.words;
+  if (phrase.error != 1 || words.size() < 3 || words[1] != ":" || TypeMeant(words[2]).empty())
+    return {};
+  return fmt::format("declare a variable with `var {};`", Joined(words, 0, words.size()));
+}
+
 constexpr std::string_view kLoopWords[] = {"foreach", "forall", "parallel_for", "prange", "loop"};
 constexpr std::string_view kMemoryWords[] = {"__shared__", "__local",     "shared", "local",
                                              "__private",  "groupshared", "static"};
@@ -212,6 +251,8 @@ std::string HelpForForeignItem(const FaultyPhrase& phrase) {
     return "write generic parameters after the name: kernel scale<T: f32 | f64>(…)";
   if (IsAmong(words[first], kTypeWords))
     return "use a tensor for each member; `(f32, i64)` is the type of a tuple";
+  if (first + 2 < words.size() && IsName(words[first]) && words[first + 1] == "=")
+    return fmt::format("write `const {};`", Joined(words, first, words.size()));
   if (!IsAmong(words[first], kHeadWords)) return {};
   size_t bracket = FindWord(words, "(", first);
   bool has_name = bracket < words.size() && bracket > first && IsName(words[bracket - 1]);
@@ -225,7 +266,8 @@ std::string HelpForForeignStatement(const FaultyPhrase& phrase) {
   const Words& words = phrase.words;
   if (words.size() < 2) return {};
   std::string_view first = words[0];
-  if (IsAmong(first, kLoopWords))
+  bool is_before_for = phrase.error == 1 && IsName(first) && words[1] == "for";
+  if (is_before_for || IsAmong(first, kLoopWords))
     return "write `spmd for i in N by 64 { … }`, which distributes the blocks of N over the cores";
   if (first == "for" && words[1] == "(") {
     if (std::optional<std::string> loop = LoopOfC(words)) return fmt::format("write `{}`", *loop);
@@ -242,7 +284,8 @@ std::string HelpForForeignStatement(const FaultyPhrase& phrase) {
     return fmt::format("write `var {}`: a `var` can be assigned", words[2]);
   if (IsDeclaration(phrase)) return HelpForDeclaration(words);
   for (auto* help_for :
-       {&HelpForCast, &HelpForNamespace, &HelpForMatrixProduct, &HelpForPointer, &HelpForInfinity})
+       {&HelpForCast, &HelpForNamespace, &HelpForMatrixProduct, &HelpForPointer, &HelpForInfinity,
+        &HelpForDirection, &HelpForEarlyGenerics, &HelpForMissingVar})
     if (std::string help = help_for(phrase); !help.empty()) return help;
   return {};
 }

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sema/model/ast_walk.h"
@@ -78,16 +81,21 @@ std::optional<WalkFacts> CheckBlocks(FunctionState& state, const Extent& extent)
   return walk;
 }
 
-/// Returns the bounds that Python's `range(…)` means, such as `0..K`, or an empty string for another expression.
-std::string BoundsOfPython(FunctionState& state, const syntax::Expr* expr) {
+/// Returns the loop that `range(…)` of Python, or a function like it of Numba or Triton, means, or an empty string for
+/// another expression.
+std::string LoopOfPython(FunctionState& state, const syntax::Expr* expr, std::string_view binder) {
+  static constexpr std::string_view kNames[] = {"range", "prange", "static_range", "arange"};
   const auto* call = syntax::DynAs<syntax::CallExpr>(expr);
-  if (call == nullptr || call->receiver != nullptr || call->callee.name.text() != "range" ||
-      call->args.empty() || call->args.size() > 3)
-    return "";
+  if (call == nullptr || call->args.empty() || call->args.size() > 3) return "";
+  std::string_view name = call->callee.name.text();
+  if (std::ranges::find(kNames, name) == std::end(kNames)) return "";
   std::vector<std::string> args;
   for (const syntax::Arg& arg : call->args) args.push_back(Quote(state, arg.value));
-  if (args.size() == 1) return fmt::format("0..{}", args[0]);
-  return fmt::format("{}..{}{}", args[0], args[1], args.size() == 3 ? " step " + args[2] : "");
+  if (name == "prange" && args.size() == 1)
+    return fmt::format("spmd for {}{} by 64", binder, args[0]);
+  if (args.size() == 1) return fmt::format("{}0..{}", binder, args[0]);
+  return fmt::format("{}{}..{}{}", binder, args[0], args[1],
+                     args.size() == 3 ? " step " + args[2] : "");
 }
 
 void ReportNoBlocks(FunctionState& state, const Extent& extent, std::string_view name) {
@@ -96,8 +104,8 @@ void ReportNoBlocks(FunctionState& state, const Extent& extent, std::string_view
   const auto* hi = syntax::DynAs<syntax::NameExpr>(extent.hi);
   const Entity* entity = hi != nullptr ? state.scopes.Find(hi->name) : nullptr;
   Diagnostic& report = state.diagnostics.Report(diag::BinderWithoutBlocks, extent.hi->span, size);
-  if (std::string bounds = BoundsOfPython(state, extent.hi); !bounds.empty()) {
-    report.Help(fmt::format("write `{}{}`", binder, bounds));
+  if (std::string loop = LoopOfPython(state, extent.hi, binder); !loop.empty()) {
+    report.Help(fmt::format("write `{}`", loop));
   } else if (entity != nullptr && entity->kind == EntityKind::Domain) {
     report.Help(fmt::format(
         "use a separate loop for the domain, with the other loops inside: `for {}{} {{ … }}`",
