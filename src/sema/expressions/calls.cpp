@@ -379,6 +379,7 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   for (const Expr* arg : args) {
     if (state.fn.exprs[arg].type.is_error()) return Type{};
   }
+  if (!NamesEachOnce(state, call)) return Type{};
   size_t errors = state.diagnostics.error_count();
   std::vector<KindChoice> choices = binding != nullptr
                                         ? BoundKinds(group, *binding, call.callee.span)

@@ -1,6 +1,7 @@
 #include "sema/expressions/reductions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,11 +10,14 @@
 
 #include "sema/accesses/index_names.h"
 #include "sema/expressions/user_folds.h"
+#include "sema/model/builtins.h"
 #include "sema/model/reduction_kinds.h"
 #include "sema/types/coerce.h"
 #include "sema/walk/expr.h"
+#include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
 #include "support/near_names.h"
+#include "syntax/diagnostics.h"
 
 namespace kdl::sema {
 
@@ -81,17 +85,34 @@ bool CheckScan(FunctionState& state, const ReduceExpr& reduce, const ReductionRo
   return true;
 }
 
+/// Reports a reduction with an unknown name. If it is the name of a function, `over` does not belong there.
+void ReportUnknownReduction(FunctionState& state, const ReduceExpr& reduce) {
+  std::string_view op = reduce.op.name.text();
+  const Entity* entity = state.scopes.Find(reduce.op.name);
+  if (FindBuiltin(op) != nullptr || (entity != nullptr && entity->kind == EntityKind::Fn)) {
+    std::vector<std::string> operands, ranges;
+    for (const Expr* operand : reduce.operands) operands.push_back(Quote(state, operand));
+    for (const syntax::Ident& range : reduce.over) ranges.emplace_back(range.name.text());
+    state.diagnostics
+        .Report(syntax::diag::OverOutsideReduction, reduce.span, fmt::format("a call of '{}'", op))
+        .Help(fmt::format("to add up its results, write `sum({}({}) over {})`", op,
+                          fmt::join(operands, ", "), fmt::join(ranges, ", ")));
+    return;
+  }
+  std::vector<std::string_view> names;
+  for (const ReductionRow& row : AllReductions()) names.push_back(row.spelling);
+  std::string_view nearest = NearestName(op, names);
+  state.diagnostics.Report(diag::UnknownReduction, reduce.op.span, op)
+      .Help(nearest.empty() ? "the reductions are sum, prod, max, min, any, all, mean, argmax, "
+                              "argmin and dot; the scans are cumsum, cumprod and cummax"
+                            : fmt::format("did you mean '{}'?", nearest));
+}
+
 const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce) {
   std::string_view op = reduce.op.name.text();
   std::optional<ReduceKind> kind = FindReduction(op);
   if (!kind) {
-    std::vector<std::string_view> names;
-    for (const ReductionRow& row : AllReductions()) names.push_back(row.spelling);
-    std::string_view nearest = NearestName(op, names);
-    state.diagnostics.Report(diag::UnknownReduction, reduce.op.span, op)
-        .Help(nearest.empty() ? "the reductions are sum, prod, max, min, any, all, mean, argmax, "
-                                "argmin and dot; the scans are cumsum, cumprod and cummax"
-                              : fmt::format("did you mean '{}'?", nearest));
+    ReportUnknownReduction(state, reduce);
     return nullptr;
   }
   const ReductionRow& row = ReductionRowOf(*kind);

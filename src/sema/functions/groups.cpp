@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "sema/functions/defines.h"
@@ -123,6 +124,17 @@ std::vector<KindChoice> BoundKinds(const FunctionGroup& group, const FunctionBin
   if (group.item->result != nullptr)
     choices.push_back({syntax::PlainName(group.item->result->name), binding.result, span});
   return choices;
+}
+
+bool NamesEachOnce(FunctionState& state, const syntax::CallExpr& call) {
+  std::set<Name> names;
+  bool ok = true;
+  for (const syntax::Arg& arg : call.generics) {
+    if (names.insert(arg.name.name).second) continue;
+    state.diagnostics.Report(diag::GenericTwice, arg.span, arg.name.name.text());
+    ok = false;
+  }
+  return ok;
 }
 
 std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& callee,

@@ -35,6 +35,9 @@ struct KindChoice {
   const Entity* function = nullptr;  ///< only for a function parameter: the fn
 };
 
+/// Returns whether the call gives each generic parameter and range only one value. Otherwise, reports an error.
+bool NamesEachOnce(FunctionState& state, const syntax::CallExpr& call);
+
 /// Returns the type that a call names, if `arg` names a type parameter of the callee. Reports a value that
 /// is not a type.
 std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& callee,

@@ -113,6 +113,7 @@ Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& 
 /// Returns the callee's instance for the element types of the arguments, and for those that are `none`.
 CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
                                 const FunctionGroup& group, const Args& args) {
+  if (!NamesEachOnce(state, call)) return nullptr;
   std::vector<KindChoice> choices;
   size_t errors = state.diagnostics.error_count();
   for (const syntax::Arg& generic : call.generics) {
@@ -209,10 +210,6 @@ void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch
     const std::vector<IntGenericInfo>& generics = launch.kernel->generics;
     auto found = std::find_if(generics.begin(), generics.end(), same);
     if (found == generics.end()) continue;
-    if (binding.contains(arg.name.name)) {
-      state.diagnostics.Report(diag::GenericTwice, arg.span, arg.name.name.text());
-      continue;
-    }
     if (arg.value->kind == syntax::ExprKind::AutoLit) {
       launch.generics.push_back({found->entity, nullptr});
       continue;
