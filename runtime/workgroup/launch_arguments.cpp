@@ -1,5 +1,7 @@
 #include "workgroup/launch_arguments.h"
 
+#include <algorithm>
+
 #include "core/trap.h"
 
 namespace kdl::runtime {
@@ -11,7 +13,9 @@ Error TrapOf(const kdl_launch_request& request, std::span<const std::int64_t> re
   trap.location = static_cast<std::int32_t>(record[1]);
   trap.index = record[2];
   trap.bound = record[3];
-  return Fail(KDL_ERROR_TRAP, TrapMessage(*request.kernel, *request.variant, trap), who);
+  std::string message = TrapMessage(*request.kernel, *request.variant, trap);
+  message.insert(std::min(message.find('\n'), message.size()), who);  // before the notes
+  return Fail(KDL_ERROR_TRAP, message);
 }
 
 }  // namespace kdl::runtime
