@@ -69,7 +69,8 @@ typedef struct kdl_region {
  * clock. `waited` reports that `stage` of the worker's core waited at the pipe that `location` of the variant
  * names. If `stage` is -1, the whole core waited at a barrier. The functions are called from any thread while
  * the launch runs. Worker -1 is the whole device, timed by the device's own clock, for devices that do not
- * know when each core is busy. */
+ * know when each core is busy. `ran_block` reports block number `block` of a core, in a stage or, if `stage` is
+ * -1, outside of stages; only kernels that were compiled to be observed have it called. */
 typedef struct kdl_observer {
   uint32_t size;    /* sizeof(kdl_observer) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -77,6 +78,8 @@ typedef struct kdl_observer {
   void* context;
   void (*waited)(void* context, int32_t worker, int32_t stage, int32_t location, int64_t begin_ns,
                  int64_t end_ns);
+  void (*ran_block)(void* context, int32_t worker, int32_t stage, int64_t core, int64_t block,
+                    int64_t begin_ns, int64_t end_ns);
 } kdl_observer;
 
 /* A launch. All its members stay valid until the completion is called. */

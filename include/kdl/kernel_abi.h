@@ -28,7 +28,7 @@ extern "C" {
 
 /* The hash of abi.def. abi_hash.h recomputes it at compile time and refuses a stale value. It
  * distinguishes objects built between releases, when the version above does not change. */
-#define KDL_ABI_HASH UINT64_C(0x28791dae4080ad43)
+#define KDL_ABI_HASH UINT64_C(0xa3da376e332507f3)
 
 #define KDL_NEXT_TO_TENSOR
 #define KDL_STRUCT(name, comment) typedef struct name name;
@@ -56,6 +56,10 @@ typedef void (*kdl_print_fn)(kdl_core* core, int32_t location, int32_t count,
 /* Called after each run of a stage. `state` is KDL_DONE, or 1 + the location at which the stage waits. It
  * is negative if the stage ended the core. */
 typedef void (*kdl_turn_fn)(kdl_core* core, int32_t stage, int32_t state);
+
+/* Called where a block begins, with its number, and where it ends, with -1. Only kernels that were compiled to
+ * be observed call it. `stage` is -1 outside of stages. */
+typedef void (*kdl_block_fn)(kdl_core* core, int32_t stage, int64_t number);
 
 /* clang-format off */
 #define KDL_STRUCT(name, comment) struct name {

@@ -249,7 +249,8 @@ void LaunchFrame::Fill(const Binding& binding, void* module, std::int32_t queue,
             .dynamic_counters = nullptr,
             .shared = shared,
             .host = &host.host(),
-            .turn = nullptr};
+            .turn = nullptr,
+            .block = nullptr};
   request = {.size = sizeof(kdl_launch_request),
              .version = KDL_PLUGIN_VERSION,
              .image = binding.candidate.image,
@@ -285,7 +286,8 @@ Error LaunchOperation::Prepare() {
                  .version = KDL_PLUGIN_VERSION,
                  .busy = NoteBusy,
                  .context = this,
-                 .waited = NoteWait};
+                 .waited = NoteWait,
+                 .ran_block = NoteBlock};
     frame_.request.observer = &observer_;
   }
   acceptance_ = device_.Accepts(frame_.request);
@@ -314,6 +316,20 @@ void LaunchOperation::NoteWait(void* context, std::int32_t worker, std::int32_t 
     if (stage >= 0) row += Concat(" stage ", stage);
     if (location >= 0 && location < variant.location_count) what = variant.locations[location].text;
     self.device_.scheduler().trace()->Add({std::move(row), std::move(what), begin_ns, end_ns, 0});
+  } catch (const std::bad_alloc&) {  // omit the span from the trace
+  }
+}
+
+void LaunchOperation::NoteBlock(void* context, std::int32_t worker, std::int32_t stage,
+                                std::int64_t core, std::int64_t block, std::int64_t begin_ns,
+                                std::int64_t end_ns) {
+  const auto& self = *static_cast<const LaunchOperation*>(context);
+  try {
+    std::string row = self.CoreRow(worker);
+    if (stage >= 0) row += Concat(" stage ", stage);
+    self.device_.scheduler().trace()->Add(
+        {std::move(row), Concat("block of '", self.frame_.request.kernel->name, "'"), begin_ns,
+         end_ns, 0, core, block});
   } catch (const std::bad_alloc&) {  // omit the span from the trace
   }
 }

@@ -75,6 +75,8 @@ void Trace::Write(std::ostream& file) const {
          << microseconds(span.begin_ns - start) << R"(,"dur":)"
          << microseconds(span.end_ns - span.begin_ns);
     if (span.bytes > 0) file << R"(,"args":{"bytes":)" << span.bytes << "}";
+    if (span.block >= 0)
+      file << R"(,"args":{"core":)" << span.core << R"(,"block":)" << span.block << "}";
     file << "}";
   }
   file << (spans_.empty() ? "[\n]\n" : "\n]\n");

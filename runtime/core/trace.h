@@ -29,6 +29,8 @@ class Trace {
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
     std::int64_t bytes = 0;  // number of bytes that the operation copied
+    std::int64_t core = 0;   // for a block: its core and its number
+    std::int64_t block = -1;
   };
   // May be called from any thread.
   void Add(Span span);

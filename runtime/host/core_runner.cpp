@@ -33,7 +33,9 @@ CoreRunner::CoreRunner(const kdl_launch_request& request, const kdl_args& args, 
       hooks_(hooks),
       launch_(*request.launch) {
   launch_.shared = shared;
-  if (request.observer != nullptr) launch_.turn = NoteTurn;
+  if (request.observer == nullptr) return;
+  launch_.turn = NoteTurn;
+  launch_.block = NoteBlock;
 }
 
 bool CoreRunner::stopped() {
@@ -169,6 +171,18 @@ void CoreRunner::NoteTurn(kdl_core* core, std::int32_t stage, std::int32_t state
     wait = state > 0 ? WorkerCore::Wait{now, state - 1} : WorkerCore::Wait{0, -1};
   }
   self.turned_ns = now;
+}
+
+void CoreRunner::NoteBlock(kdl_core* core, std::int32_t stage, std::int64_t number) {
+  auto& self = *static_cast<WorkerCore*>(core);
+  if (stage >= KDL_MAX_WAITS) return;
+  WorkerCore::Block& block = self.blocks[stage + 1];
+  if (number >= 0) {
+    block = {number, TraceNow()};
+    return;
+  }
+  self.observer->ran_block(self.observer->context, self.worker, stage, self.core_id, block.number,
+                           block.since_ns, TraceNow());
 }
 
 void CoreRunner::WorkUntilDone(int worker) {

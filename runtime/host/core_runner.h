@@ -77,6 +77,11 @@ class CoreRunner {
       std::int32_t location;
     };
     Wait waits[KDL_MAX_WAITS];  // indexed by stage
+    struct Block {
+      std::int64_t number;
+      std::int64_t since_ns;
+    };
+    Block blocks[KDL_MAX_WAITS + 1];  // what runs in each stage; the first one is outside of stages
   };
 
   void TakeMemory(const Plan& plan, char* memory);
@@ -87,6 +92,7 @@ class CoreRunner {
   void RunShare(Share* share, int worker, WorkerCore* core);
   void RunRange(std::int64_t begin, std::int64_t end, int worker, WorkerCore* core);
   void RunCore(WorkerCore* core, int worker, std::int64_t core_id);
+  static void NoteBlock(kdl_core* core, std::int32_t stage, std::int64_t number);
   static void NoteTurn(kdl_core* core, std::int32_t stage, std::int32_t state);
   void Stop(std::int64_t core_id, Error error);
   bool has_barriers() const { return (variant_.flags & KDL_VARIANT_SYNC) != 0; }

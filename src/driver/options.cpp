@@ -317,6 +317,8 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
     diagnostics.Report(diag::BadOptionValue, {}, "--remarks", options.remarks, "perf");
   if (!options.sanitize.empty() && options.sanitize != "address")
     diagnostics.Report(diag::BadOptionValue, {}, "--sanitize", options.sanitize, "address");
+  if (options.profile && !options.profile->empty() && options.profile != "blocks")
+    diagnostics.Report(diag::BadOptionValue, {}, "--profile", *options.profile, "blocks");
   DiagnosticEngine any;
   SetWarnings(options.warnings, any, diagnostics);
   if (!IsName(options.module)) {

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Checks what `kernelc bench --annotate`, `kernelc run --profile` and `kernelc explain --asm` say about where time goes."""
 
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -91,6 +93,49 @@ def check_profile(folder):
     checks.expect("and what stages wait for", re.search(r"~ 'q\.p(ush|op).*' waits|~ q\.p(ush|op)", text), text)
 
 
+def blocks_of(trace):
+    """Returns the kernel's core and number of each block in a trace, and checks that blocks are in the core's time."""
+    events = json.loads(trace.read_text())
+    rows = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
+    spans = [event for event in events if event["ph"] == "X"]
+    blocks = [event for event in spans if event["name"] == "block of 'costly'"]
+    for block in blocks:
+        around = [span for span in spans if span["tid"] == block["tid"] and span["name"] == "costly"]
+        inside = any(span["ts"] <= block["ts"] + 0.002 and block["ts"] + block["dur"] <= span["ts"] + span["dur"] + 0.002 for span in around)
+        checks.expect("a block runs while its core does", inside and re.fullmatch(r"host core \d+", rows[block["tid"]]), str(block))
+    return sorted((block["args"]["core"], block["args"]["block"]) for block in blocks)
+
+
+def check_blocks(folder):
+    """Each block of an `spmd` has a span, and the time line has a line for each block or, if there are many, for each core."""
+    file = folder / "costly.kdl"
+    file.write_text(COSTLY)
+    trace = folder / "trace.json"
+    words = ["kernelc", "run", file, "--arg", "x=1", "--core-num", "3", "-D", "B=64"]
+    file.write_text(COSTLY.replace("costly(", "costly<B: int = 64>(").replace("by 1024", "by B"))
+    os.environ["KDL_TRACE"] = str(trace)
+    text = call(*words, "--set", "N=640", "--profile=blocks")
+    found = blocks_of(trace)
+    checks.expect("each block is recorded once", [number for _, number in found] == list(range(len(found))) and len(found) >= 3, str(found))
+    checks.expect("and its core", {core for core, _ in found} == {0, 1, 2}, str(found))
+    lines = re.findall(r"^'costly' core (\d+) block (\d+) +[\d.]+ [um]s  \|[# ]+\|$", text, re.M)
+    checks.expect("the time line has each block", sorted((int(core), int(block)) for core, block in lines) == found, text)
+    call(*words, "--set", "N=640", "--profile")
+    checks.expect("without =blocks, no block is recorded", blocks_of(trace) == [])
+    text = call(*words, "--set", "N=8000000", "--profile=blocks", "-D", "B=64")
+    found = blocks_of(trace)
+    merged = re.search(r"^(\d+) blocks, more than 300: those of a core are in one line$", text, re.M)
+    lines = re.findall(r"^'costly' core (\d) +[\d.]+ [um]?s  \|[# ]+\|  (\d+) blocks, the longest [\d.]+ [um]?s$", text, re.M)
+    checks.expect("many blocks are merged by core", merged and int(merged[1]) == len(found) and len(lines) == 3
+                  and sum(int(count) for _, count in lines) == len(found), text[:3000])
+    file = folder / "stages.kdl"
+    file.write_text(STAGES)
+    text = call("kernelc", "run", file, "--profile=blocks", "--pipes", "buffered", "--set", "N=640", "--arg", "x=1")
+    lines = re.findall(r"^'staged' host core 0 stage (\d) core 0 block (\d) ", text, re.M)
+    checks.expect("blocks of stages", sorted(lines) == [(stage, str(block)) for stage in "01" for block in range(10)], text)
+    del os.environ["KDL_TRACE"]
+
+
 def lines_of_code(text):
     """Returns the line of the source for each instruction in the output of `explain --asm`."""
     line, found = None, []
@@ -138,6 +183,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="time-") as name:
         check_annotate(pathlib.Path(name))
         check_profile(pathlib.Path(name))
+        check_blocks(pathlib.Path(name))
         check_assembly(pathlib.Path(name))
     return checks.end()
 

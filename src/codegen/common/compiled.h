@@ -22,6 +22,7 @@ struct CompileOptions {
   int opt_level = 2;                 ///< 0 to 3; used by generators that create their own `Backend`
   std::string kind = {};             ///< kind of device that the code is for
   bool lines = false;                ///< include debug information (PTX: source lines)
+  bool observes_blocks = false;      ///< processors: tell `kdl_launch.block` about each block
   bool sanitizes_addresses = false;  ///< processors: add checks for AddressSanitizer
   /// The variables of the source; null if they are unknown, as for KIR text.
   const SourceVariables* variables = nullptr;

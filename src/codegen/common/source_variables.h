@@ -58,6 +58,7 @@ struct SourceFunction {
   ir::Loc loc;  ///< of its name in the source
   SourcePlace begin, end;
   std::deque<SourceVariable> variables;  ///< in source order
+  std::vector<SourcePlace> spmds;        ///< where loops over blocks begin
 };
 
 /// The functions of a compilation.

@@ -92,7 +92,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   if (options.lines && options.variables)
     lines.emplace(*module, *options.variables, options.folder, optimizes);
   const Debugging debugging{options.variables, /*keeps_variables=*/!optimizes,
-                            lines ? &*lines : nullptr, /*watch=*/nullptr};
+                            options.observes_blocks, lines ? &*lines : nullptr, /*watch=*/nullptr};
   for (const KernelSource& source : sources) {
     for (const ir::Function* kernel : source.kernels)
       EmitOne(*module, abi, source, *kernel, prefix, debugging, compiled.kernels.emplace_back());

@@ -29,6 +29,7 @@ struct Debugging {
   const SourceVariables* variables = nullptr;  ///< null if variables are not needed
   /// Whether variables are kept in memory, so that debuggers can always show them.
   bool keeps_variables = false;
+  bool observes_blocks = false;  ///< whether loops over blocks call `kdl_launch.block`
   SourceLines* lines = nullptr;  ///< null if no line table is wanted
   std::shared_ptr<VariableWatch>
       watch;  ///< of the current function; null if variables are neither shown nor kept

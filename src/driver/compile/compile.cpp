@@ -47,6 +47,7 @@ codegen::CompileOptions CodeOptions(const Session& s, const Compilation& made, c
   what.prefix = SymbolPrefix(s, made);
   what.opt_level = static_cast<int>(*s.options.opt_level);
   what.lines = s.options.lines;
+  what.observes_blocks = s.options.profile == "blocks";
   what.sanitizes_addresses = s.options.sanitize == "address";
   what.variables = &made.variables;
   if (!s.options.lines) return what;

@@ -95,6 +95,8 @@ class VariableCollector {
     if (const auto* assign = syntax::DynAs<syntax::AssignStmt>(stmt))
       return NoteAssignment(*assign);
     if (info != nullptr) Declare(*stmt, *info, end);
+    const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt);
+    if (loop != nullptr && loop->is_spmd) to_.spmds.push_back(BeginOf(stmt->span));
     const bool is_block = stmt->kind == syntax::StmtKind::Block;
     sema::ForEachInside(
         stmt, [&](const syntax::Stmt* inner) { Visit(inner, is_block ? EndOf(stmt->span) : end); });

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "support/sort_by.h"
 
@@ -20,6 +21,7 @@ enum class SpanKind : uint8_t { Kernel, Copy, Wait };
 constexpr char kMarks[] = {'#', '=', '~'};
 
 SpanKind KindOf(const ProfileSpan& span) {
+  if (span.block >= 0) return SpanKind::Kernel;
   bool waits = span.name.starts_with("waits ") || span.row.find(" stage ") != std::string::npos;
   if (waits) return SpanKind::Wait;
   return span.bytes > 0 ? SpanKind::Copy : SpanKind::Kernel;
@@ -53,6 +55,59 @@ std::string LineOf(const std::vector<const ProfileSpan*>& spans, Extent extent) 
     }
   }
   return line;
+}
+
+/// The largest number of lines in the time line of blocks.
+constexpr size_t kMostLines = 300;
+
+enum class BlockLines : uint8_t { Blocks, Cores, Threads };
+
+/// Returns what a line of the time line of blocks is about, as numbers in the order of the lines.
+std::tuple<std::string, std::string, int64_t, int64_t> LineKey(const ProfileSpan& block,
+                                                               BlockLines lines) {
+  bool has_core = lines != BlockLines::Threads;
+  return {block.name, has_core && block.row.find(" stage ") == std::string::npos ? "" : block.row,
+          has_core ? block.core : -1, lines == BlockLines::Blocks ? block.block : -1};
+}
+
+/// Returns a time line of the blocks.
+std::string BlocksText(const std::vector<const ProfileSpan*>& blocks, Extent extent) {
+  std::map<decltype(LineKey({}, {})), std::vector<const ProfileSpan*>> rows;
+  std::string text;
+  for (BlockLines lines : {BlockLines::Blocks, BlockLines::Cores, BlockLines::Threads}) {
+    rows.clear();
+    for (const ProfileSpan* block : blocks) rows[LineKey(*block, lines)].push_back(block);
+    if (lines == BlockLines::Blocks) text = fmt::format("\n{} blocks\n", blocks.size());
+    if (lines != BlockLines::Blocks)
+      text = fmt::format("\n{} blocks, more than {}: those of a {} are in one line\n",
+                         blocks.size(), kMostLines, lines == BlockLines::Cores ? "core" : "thread");
+    if (rows.size() <= kMostLines) break;
+  }
+  std::vector<std::string> labels;
+  size_t width = 0;
+  for (const auto& [key, own] : rows) {
+    const auto& [name, row, core, number] = key;
+    std::string& label = labels.emplace_back(name.substr(name.find('\'')));
+    if (!row.empty()) label += " " + row;
+    if (core >= 0) label += fmt::format(" core {}", core);
+    if (number >= 0) label += fmt::format(" block {}", number);
+    width = std::max(width, label.size());
+  }
+  size_t line = 0;
+  for (const auto& [key, own] : rows) {
+    double time = 0;
+    double longest = 0;
+    for (const ProfileSpan* span : own) {
+      time += span->end - span->begin;
+      longest = std::max(longest, span->end - span->begin);
+    }
+    text += fmt::format("{:<{}}  {:>10}  |{}|", labels[line++], width, DurationText(time),
+                        LineOf(own, extent));
+    if (own.size() > 1)
+      text += fmt::format("  {} blocks, the longest {}", own.size(), DurationText(longest));
+    text += "\n";
+  }
+  return text;
 }
 
 std::string TableOf(const std::vector<ProfileSpan>& spans) {
@@ -96,7 +151,12 @@ Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text) {
     auto begin = event.at("ts").get<double>();
     ProfileSpan span{rows[row], event.at("name").get<std::string>(), begin,
                      begin + event.at("dur").get<double>()};
-    if (event.contains("args")) span.bytes = event.at("args").value("bytes", int64_t{0});
+    if (event.contains("args")) {
+      const nlohmann::json& args = event.at("args");
+      span.bytes = args.value("bytes", int64_t{0});
+      span.core = args.value("core", int64_t{0});
+      span.block = args.value("block", int64_t{-1});
+    }
     spans.push_back(std::move(span));
   }
   return spans;
@@ -106,10 +166,15 @@ std::string ProfileText(const std::vector<ProfileSpan>& spans) {
   if (spans.empty()) return "profile: nothing has run on a device\n";
   Extent extent{spans.front().begin, spans.front().end};
   std::map<std::string, std::vector<const ProfileSpan*>> rows;
+  std::vector<const ProfileSpan*> blocks;
   size_t width = 0;
   for (const ProfileSpan& span : spans) {
     extent.begin = std::min(extent.begin, span.begin);
     extent.end = std::max(extent.end, span.end);
+    if (span.block >= 0) {
+      blocks.push_back(&span);
+      continue;
+    }
     rows[span.row].push_back(&span);
     width = std::max(width, span.row.size());
   }
@@ -123,6 +188,7 @@ std::string ProfileText(const std::vector<ProfileSpan>& spans) {
     text += fmt::format("{:<{}}  {:>3.0f} %  |{}|\n", row, width, 100 * busy / extent.length(),
                         LineOf(own, extent));
   }
+  if (!blocks.empty()) text += BlocksText(blocks, extent);
   return text + TableOf(spans);
 }
 

@@ -19,12 +19,15 @@ struct ProfileSpan {
   double begin = 0;
   double end = 0;
   int64_t bytes = 0;  ///< number of bytes that were copied
+  int64_t core = 0;   ///< for a block: its core and its number
+  int64_t block = -1;
 };
 
 /// Parses the file that the runtime writes for KDL_TRACE.
 Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text);
 
-/// Returns a time line with a line for each row, and a table of what took how long.
+/// Returns a time line with a line for each row, another one with a line for each block, and a table of what took how long.
+/// If there are many blocks, those of a core have one line.
 std::string ProfileText(const std::vector<ProfileSpan>& spans);
 
 /// Lets the runtime write a trace, unless the environment already does.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
+#include "codegen/llvm/observed_blocks.h"
 #include "ir/op.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
@@ -295,9 +296,12 @@ void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls) {
   llvm::BasicBlock* here = splits ? emitter.builder.GetInsertBlock() : nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.iteration, here);
   if (polls && emitter.stop) PollStop(emitter);
+  bool is_observed = IsObserved(emitter, region->parent());
+  if (is_observed) TellBlock(emitter, emitter.Get(region->param(0)));
   ++emitter.loop_depth;
   EmitRegion(emitter, region);
   --emitter.loop_depth;
+  if (is_observed) TellBlock(emitter, emitter.builder.getInt64(-1));
   emitter.iteration = around;
 }
 
