@@ -23,6 +23,8 @@ WORDS = ("import const export kernel program fn let var if then else for while s
          "fuse types is").split()
 TOKEN = re.compile(r"(?P<c>//[^\n]*|/\*.*?\*/)|(?P<s>\"[^\"\n]*\")|(?P<n>\b\d[\w.]*)|(?P<k>\b(?:" + "|".join(WORDS) + r")\b)", re.DOTALL)
 HEADING = re.compile(r"<h([1-4])>(.*?)</h\1>", re.DOTALL)
+INLINE = re.compile(r"(?<!<pre>)<code>[^<]*</code>")
+OPTION = re.compile(r"(?<![\w-])--?\w[\w-]*")  # an option of a command, which must not break after its hyphens
 CODE = re.compile(r"<pre><code class=\"language-kdl\">(.*?)</code></pre>", re.DOTALL)
 
 
@@ -41,10 +43,22 @@ def highlighted(code):
     return TOKEN.sub(lambda found: f'<span class="{found.lastgroup}">{found.group()}</span>', code)
 
 
+def without_tags(text):
+    """Lets plain text such as k<D = 64>(…) keep its angle brackets, which would be tags of HTML. Code between backticks stays."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if number % 2 else html.escape(part, quote=False) for number, part in enumerate(parts))
+
+
+def breakable(title):
+    """Lets a long name break after its dots and underscores, on narrow screens."""
+    return title if " " in title else re.sub(r"([._])(?=\w)", r"\1<wbr>", title)
+
+
 def rendered(text):
     page = markdown.markdown(text, extensions=["fenced_code", "tables", "sane_lists"])
+    page = INLINE.sub(lambda found: OPTION.sub(r'<span class="o">\g<0></span>', found.group()), page)
     page = CODE.sub(lambda found: f"<pre><code>{highlighted(found.group(1).replace('&quot;', chr(34)))}</code></pre>", page)
-    page = HEADING.sub(lambda found: f'<h{found.group(1)} id="{anchor_of(found.group(2))}">{found.group(2)}</h{found.group(1)}>', page)
+    page = HEADING.sub(lambda found: f'<h{found.group(1)} id="{anchor_of(found.group(2))}">{breakable(found.group(2))}</h{found.group(1)}>', page)
     return page.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")
 
 
@@ -114,7 +128,7 @@ def add_library(site):
         for entry in entries:
             page = output_of("explain", entry["name"])
             declaration = page.split("\n", 1)[1].strip() if "\n" in page.strip() else ""
-            text += f"## {entry['name']}\n\n{entry['text']}\n\n"
+            text += f"## {entry['name']}\n\n{without_tags(entry['text'])}\n\n"
             if declaration:
                 text += f"```kdl\n{declaration}\n```\n\n"
         site.add(file, title, "Library", rendered(text), source if topic == "library" else None)
@@ -128,7 +142,7 @@ def add_diagnostics(site):
         page = f"<h1>{html.escape(phase)}</h1>"
         for entry in (one for one in entries if one["phase"] == phase):
             page += f'<h2 id="{entry["id"].lower()}">{entry["id"]}: {html.escape(entry["message"])}</h2>'
-            page += rendered(entry["explanation"])
+            page += rendered(without_tags(entry["explanation"]))
             if "wrong" in entry:
                 page += '<div class="pair">' + "".join(
                     f"<div><b>{word}</b><pre><code>{highlighted(html.escape(entry[word.lower()].strip(), quote=False))}</code></pre></div>"
@@ -177,7 +191,8 @@ def sections_of(file, title, page):
     parts = re.split(r'<h\d(?: id="([^"]*)")?>(.*?)</h\d>', page, flags=re.DOTALL)
 
     def plain(part):
-        return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", part))).strip()
+        within_words = re.sub(r"</?span[^>]*>|<wbr>", "", part)
+        return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", within_words))).strip()
     if plain(parts[0]):
         yield [file, "", title, plain(parts[0])]
     for at in range(1, len(parts), 3):

@@ -104,6 +104,8 @@ def check_picture(file, rows):
                   and texts.count("f32") == texts.count("f64") == len(threads), str(texts))
     for (x0, y0), (x1, y1), (x2, y2) in roofs:
         checks.expect("a roof has a slope and then a limit", x0 < x1 < x2 and y0 > y1 and y1 == y2, str(roofs))
+    lower = max(float(line.get("y2")) for line in picture.iter(f"{SVG}line"))
+    checks.expect("the roofs are above the lower axis", all(y <= lower for roof in roofs for _, y in roof), str(roofs))
     width, height = map(float, picture.get("viewBox").split()[2:])
     checks.expect("everything is inside of the picture", all(0 <= float(one.get("x")) <= width and 0 <= float(one.get("y")) <= height
                                                              for one in picture.iter(f"{SVG}text")))

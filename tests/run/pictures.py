@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Reads the pages that `kernelc explain --html` writes in the golden files, with their pictures: they adapt to small screens
-and to dark ones. With --shots FOLDER, also writes screenshots of them with Chromium, at 1280 and 400 pixels."""
+and to dark ones. With --shots FOLDER, also writes screenshots of them with Chromium, at 1280 and 400 pixels, light and dark."""
 
+import itertools
 import pathlib
 import re
 import shlex
@@ -14,6 +15,7 @@ from shared import checks
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden/driver"
 WIDEST = 360  # pixels that a phone shows
+SCHEMES = {"dark": 0, "light": 1}  # numbers of Chromium
 
 
 def page_of(golden, folder):
@@ -51,9 +53,10 @@ def check_page(name, page):
 
 
 def take_shots(page, name, folder):
-    for width in (1280, 400):
+    for width, (scheme, setting) in itertools.product((1280, 400), SCHEMES.items()):
         subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars", f"--window-size={width},900",
-                        f"--screenshot={folder}/{name}-{width}.png", f"file://{page}"], capture_output=True, timeout=120, check=True)
+                        f"--blink-settings=preferredColorScheme={setting}", f"--screenshot={folder}/{name}-{width}-{scheme}.png",
+                        f"file://{page}"], capture_output=True, timeout=120, check=True)
 
 
 def main():

@@ -37,6 +37,17 @@ def check_links(folder):
     return anchors
 
 
+# The tags of the pages. Others come from text such as k<D = 64>(…) whose brackets are not escaped.
+TAGS = set("""html head meta title link body div nav main details summary input script p a b em strong h1 h2 h3 h4 ul ol li pre code span
+table thead tbody tr th td figure figcaption img hr br wbr small blockquote""".split())
+
+
+def check_tags(folder):
+    for path in folder.glob("*.html"):
+        others = set(re.findall(r"</?([a-zA-Z]\w*)", re.sub(r"<!doctype html>|<script>.*?</script>", "", path.read_text(), flags=re.DOTALL))) - TAGS
+        checks.expect(f"{path.name}: all tags are those of pages", not others, " ".join(sorted(others)))
+
+
 def check_search(folder, anchors):
     text = (folder / "index.js").read_text()
     sections = json.loads(text.removeprefix("const SECTIONS = ").rstrip(";\n"))
@@ -119,6 +130,7 @@ def main():
         checks.expect("the site is made", made.returncode == 0, made.stderr)
         if made.returncode == 0:
             anchors = check_links(folder)
+            check_tags(folder)
             check_search(folder, anchors)
             check_typed_searches(folder, anchors)
             check_pictures(folder)

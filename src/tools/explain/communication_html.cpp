@@ -14,8 +14,10 @@ namespace kdl::tools {
 namespace {
 
 constexpr int64_t kMatrixSize = 640;
+constexpr int64_t kSmallMatrixSize = 280;  ///< fits on a phone
 constexpr int64_t kMargin = 60;
 constexpr int64_t kMostLabels = 8;
+constexpr int64_t kMostNumbers = 5;  ///< matrices with more rows have no numbers in their cells
 constexpr double kFaintest = 0.15;
 
 /// Returns the names of the ranks of a group, such as `3` or `64 to 127`.
@@ -30,8 +32,10 @@ std::string MatrixSvg(const CommunicationReport& report) {
   int64_t groups = (report.ranks + report.ranks_of_group - 1) / report.ranks_of_group;
   int64_t most =
       std::ranges::max(pairs, {}, [](const PairTraffic& one) { return one.sent.bytes; }).sent.bytes;
-  double side = static_cast<double>(kMatrixSize) / static_cast<double>(groups);
-  int64_t edge = kMargin + kMatrixSize;
+  bool is_small = groups <= kMostNumbers;
+  int64_t size = is_small ? kSmallMatrixSize : kMatrixSize;
+  double side = static_cast<double>(size) / static_cast<double>(groups);
+  int64_t edge = kMargin + size;
   std::string svg = fmt::format(
       "<svg viewBox=\"0 0 {0} {0}\" width=\"{0}\" role=\"img\" aria-label=\"bytes between "
       "ranks\">\n"
@@ -40,7 +44,7 @@ std::string MatrixSvg(const CommunicationReport& report) {
       "rank</text>\n"
       "<rect x=\"{2}\" y=\"{2}\" width=\"{3}\" height=\"{3}\" fill=\"none\" "
       "stroke=\"currentColor\"/>\n",
-      edge + 2, kMargin + kMatrixSize / 2, kMargin, kMatrixSize);
+      edge + 2, kMargin + size / 2, kMargin, size);
   for (int64_t group = 0; group < groups; group += (groups + kMostLabels - 1) / kMostLabels) {
     double middle = static_cast<double>(kMargin) + (static_cast<double>(group) + 0.5) * side;
     svg += fmt::format(
@@ -57,8 +61,18 @@ std::string MatrixSvg(const CommunicationReport& report) {
         static_cast<double>(kMargin) + static_cast<double>(pair.from) * side, side, side,
         kFaintest + (1 - kFaintest) * share, RanksText(report, pair.from),
         RanksText(report, pair.to), pair.sent.bytes);
+    if (is_small)
+      svg += fmt::format(
+          "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
+          static_cast<double>(kMargin) + (static_cast<double>(pair.to) + 0.5) * side,
+          static_cast<double>(kMargin) + (static_cast<double>(pair.from) + 0.5) * side + 4,
+          pair.sent.bytes);
   }
-  return svg + fmt::format("</svg>\n<p>The darkest cell is {} bytes.</p>\n", most);
+  return svg + fmt::format(
+                   "</svg>\n<p>A cell shows the bytes that its row's rank sends to its column's "
+                   "rank. The darkest "
+                   "cell is {} bytes.</p>\n",
+                   most);
 }
 
 }  // namespace
@@ -67,7 +81,8 @@ std::string HtmlPage(const CommunicationReport& report) {
   std::string title = fmt::format("Communication in {}", Escaped(report.file));
   std::string body;
   if (TotalTraffic(report).messages > 0) body += MatrixSvg(report);
-  body += fmt::format("<h2>In words</h2>\n<pre>{}</pre>\n", Escaped(ReportText(report)));
+  body += fmt::format("<h2>In words</h2>\n<pre class=\"words\">{}</pre>\n",
+                      Escaped(ReportText(report)));
   return HtmlDocument(title, "svg { max-width: 100%; height: auto; }", body);
 }
 

@@ -35,6 +35,7 @@ std::string HtmlDocument(std::string_view title, std::string_view style, std::st
       "1000px; margin: 2em auto; padding: 0 8px; }} h1 {{ overflow-wrap: anywhere; }} "
       "small {{ opacity: 0.7; }} svg text {{ font: 12px sans-serif; fill: currentColor; }} "
       ".picture, pre {{ overflow-x: auto; }} "
+      "@media (min-width: 800px) {{ pre.words {{ white-space: pre-wrap; }} }} "
       "{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{2}</body>\n</html>\n",
       title, style, body);
 }

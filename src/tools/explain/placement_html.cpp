@@ -115,7 +115,7 @@ std::string PictureOf(const PlacedProgram& program) {
       auto [from_x, from_y] = places.at(before);
       svg += fmt::format(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" class="event"/>)"
                          "\n",
-                         from_x, from_y + 12, x, y - 12);
+                         from_x, from_y + 12, x, step.kind == StepKind::Move ? y + 6 : y - 12);
     }
     places[step.number] = {x, y};
     svg += StepSvg(step, columns, y);
@@ -134,7 +134,8 @@ std::string HtmlPage(const PlacementReport& report) {
   for (const PlacedProgram& program : report.programs)
     body += fmt::format("<h2>{}</h2>\n<div class=\"picture\">{}</div>\n", Escaped(program.name),
                         PictureOf(program));
-  body += fmt::format("<pre>{}</pre>\n", Escaped(ReportText(report)));
+  body += fmt::format("<h2>In words</h2>\n<pre class=\"words\">{}</pre>\n",
+                      Escaped(ReportText(report)));
   return HtmlDocument(fmt::format("Placement in {}", Escaped(report.file)), kPlacementStyle, body);
 }
 

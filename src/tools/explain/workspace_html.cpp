@@ -65,7 +65,7 @@ std::string InstancesSvg(const KernelMap& kernel) {
         x, kEach - kGap, x + (kEach - kGap) / 2, label);
     x += kEach;
   }
-  return svg + fmt::format(R"(<text x="0" y="118">instance n begins at byte n * {}</text>)",
+  return svg + fmt::format(R"(<text x="0" y="118">slice n begins at byte n * {}</text>)",
                            kernel.footprint);
 }
 
@@ -76,7 +76,10 @@ std::string KernelHtml(const KernelMap& kernel) {
     html += fmt::format("<p>shared by the cores of a launch: {} {}</p>\n", Escaped(tensor.name),
                         Escaped(tensor.type));
   if (kernel.pipes.empty()) return html + fmt::format("<p>{}</p>\n", kNoPipesInMemory);
-  html += fmt::format("<p>A slice of {} bytes for each core that runs:</p>\n", kernel.footprint);
+  html += fmt::format(
+      "<p>A slice of {} bytes for each core that runs. The numbers above it are bytes from its "
+      "start:</p>\n",
+      kernel.footprint);
   html +=
       fmt::format("<div class=\"picture\"><svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kMapWidth);
   std::vector<double> widths = Widths(kernel);
@@ -94,7 +97,8 @@ std::string HtmlPage(const WorkspaceReport& report) {
   std::string title = fmt::format("Workspaces of {}", Escaped(report.file));
   std::string body;
   for (const KernelMap& kernel : report.kernels) body += KernelHtml(kernel);
-  body += fmt::format("<h2>In words</h2>\n<pre>{}</pre>\n", Escaped(ReportText(report)));
+  body += fmt::format("<h2>In words</h2>\n<pre class=\"words\">{}</pre>\n",
+                      Escaped(ReportText(report)));
   return HtmlDocument(title, "svg { min-width: 720px; }", body);
 }
 

@@ -26,7 +26,7 @@ namespace {
 constexpr double kWidth = 480;
 constexpr double kPlotHeight = 330;
 constexpr double kLeft = 52;
-constexpr double kRight = 12;
+constexpr double kRight = 18;  // half of the number below the last line of the grid
 constexpr double kTop = 46;
 constexpr double kBottom = 40;
 constexpr double kLine = 15;
@@ -101,7 +101,7 @@ class Picture {
       double ridge = roof.peak / roof.bandwidth;
       // A part of the slope and a part of the limit are visible.
       for (double x : {ridge / 10, ridge * 2}) x_.Include(x);
-      y_.Include(roof.peak);
+      for (double peak : {roof.peak, kShareOfF64 * roof.peak}) y_.Include(peak);
     }
   }
 
