@@ -13,6 +13,7 @@
 #include "irgen/programs/reduced_outputs.h"
 #include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
+#include "sema/model/element_name.h"
 #include "support/check.h"
 
 namespace kdl::irgen {
@@ -139,7 +140,10 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
       ir::Type type = ParamType(gen, part);
       ir::Value* value = gen.builder.AddParam(gen.function.body, type, param.entity->name);
       if (param.entity->type.is_tuple()) {
-        gen.tuples[param.entity].push_back(value);
+        std::vector<ir::Value*>& elements = gen.tuples[param.entity];
+        Names& names = module_.context().names;
+        value->set_name(sema::ElementName(param.entity->name, elements.size(), names));
+        elements.push_back(value);
       } else {
         gen.values[param.entity] = value;
       }

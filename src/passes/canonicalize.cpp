@@ -189,8 +189,9 @@ class Canonicalizer {
       for (ir::Region* nested : op->regions()) Simplify(nested);
       if (op->results().size() != 1 || !op->regions().empty()) continue;
       Value* value = Fold(op, module_);
-      // inline-functions copies tiles for debuggers.
-      bool is_kept_copy = IsKept(op) && op->kind() == OpKind::Broadcast && value == op->operand(0);
+      // inline-functions copies tiles and elements for debuggers.
+      bool may_copy = op->kind() == OpKind::Broadcast || op->kind() == OpKind::Cast;
+      bool is_kept_copy = may_copy && IsKept(op) && value == op->operand(0);
       if (is_kept_copy) continue;
       if (value && value->type() == op->result()->type()) {
         Replace(op, value);
@@ -201,9 +202,11 @@ class Canonicalizer {
     in_scope_.Leave(mark);
   }
 
-  /// Whether the op's result is a tile that debuggers show under its name.
+  /// Whether debuggers show the op's result under its name: a tile, or the copy of an argument of an inlined fn.
   bool IsKept(const Op* op) const {
-    return keeps_named_ && !op->result()->name().empty() && !op->result()->type()->axes.empty();
+    if (!keeps_named_ || op->result()->name().empty()) return false;
+    ir::Type type = op->result()->type();
+    return !type->axes.empty() || (op->kind() == OpKind::Cast && op->operand(0)->type() == type);
   }
 
   ir::Module& module_;

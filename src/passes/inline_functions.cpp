@@ -133,7 +133,7 @@ class Inliner {
     const std::vector<Value*>& params = fn.body->params();
     for (size_t i = 0; i < params.size(); ++i) {
       Value* argument = call.arguments()[i];
-      map_[params[i]] = argument;
+      map_[params[i]] = keeps_named ? KeptArgument(argument, params[i]) : argument;
       if (params[i]->type()->kind == ir::TypeKind::Block) {
         axes_[params[i]->type()->axes[0]] = argument->type()->axes[0];
       }
@@ -196,12 +196,24 @@ class Inliner {
   /// Returns a copy of the value for the result of the call, if debuggers show the result under another name. Otherwise
   /// returns the value itself.
   Value* Named(Value* value, const Value* result) {
-    bool is_shown = keeps_named_ && ir::IsTile(value->type()) && !value->type()->axes.empty() &&
-                    !result->name().empty() && result->name() != value->name();
+    bool is_shown = keeps_named_ && ir::IsTile(value->type()) && !result->name().empty() &&
+                    result->name() != value->name();
     if (!is_shown) return value;
     builder_.set_loc(call_->loc());
-    Value* copy = builder_.Make(OpKind::Broadcast, {value}, value->type());
+    OpKind kind = ir::IsScalar(value->type()) ? OpKind::Cast : OpKind::Broadcast;
+    Value* copy = builder_.Make(kind, {value}, value->type());
     copy->set_name(result->name());
+    return copy;
+  }
+
+  /// Returns a copy of the argument, which debuggers show as the parameter. An element of a tile keeps its name only as the
+  /// result of an op that computes elements.
+  Value* KeptArgument(Value* argument, const Value* param) {
+    if (param->name().empty() || !ir::IsTile(param->type())) return argument;
+    OpKind kind = ir::IsScalar(param->type()) ? OpKind::Cast : OpKind::Broadcast;
+    builder_.set_loc(builder_.module().context().Inlined(fn_.loc, fn_.name, call_->loc()));
+    Value* copy = builder_.Make(kind, {argument}, argument->type());
+    copy->set_name(param->name());
     return copy;
   }
 

@@ -27,6 +27,7 @@ enum class VariableKind : uint8_t {
   Tile,
   Tensor,  ///< a parameter
   Range,   ///< KIR has its block's start and size, such as `%i.start` and `%i.size`
+  Tuple,   ///< its elements are variables of their own, such as `m.0`
 };
 
 struct SourceVariable {
@@ -40,7 +41,9 @@ struct SourceVariable {
   SourcePlace declared;
   /// The text in which the name stands for this variable.
   SourcePlace begin, end;
-  std::optional<uint64_t> constant;  ///< the bits of a scalar that is always the same
+  std::optional<uint64_t> constant;       ///< the bits of a scalar that is always the same
+  const SourceVariable* tuple = nullptr;  ///< for an element of a tuple: the tuple
+  std::vector<SourceVariable*> elements;  ///< only for a tuple
 
   /// A statement that gives the variable a value.
   struct Assignment {
@@ -52,13 +55,27 @@ struct SourceVariable {
   bool IsIn(SourcePlace place) const { return begin <= place && place < end; }
 };
 
+/// A call of a fn, which passes inline.
+struct SourceCall {
+  /// What the call gives for a parameter, a range, or an element of a tuple that is a parameter.
+  struct Argument {
+    const SourceVariable* parameter = nullptr;  ///< a variable of the fn
+    const SourceVariable* copied = nullptr;     ///< a variable of the caller
+    std::optional<uint64_t> constant;
+  };
+  SourcePlace begin, end;
+  Name function;  ///< as in KIR
+  std::vector<Argument> arguments;
+};
+
 /// A fn or kernel as it is compiled for one choice of its type parameters.
 struct SourceFunction {
   Name name;    ///< as in KIR, such as `matmul.f32`
   ir::Loc loc;  ///< of its name in the source
   SourcePlace begin, end;
   std::deque<SourceVariable> variables;  ///< in source order
-  std::vector<SourcePlace> spmds;        ///< where loops over blocks begin
+  std::vector<SourceCall> calls;
+  std::vector<SourcePlace> spmds;  ///< where loops over blocks begin
 };
 
 /// The functions of a compilation.

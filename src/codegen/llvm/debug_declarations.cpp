@@ -1,5 +1,7 @@
 #include "codegen/llvm/debug_declarations.h"
 
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
@@ -68,12 +70,14 @@ void DebugDeclarations::FindShapes() {
       if (value->name().empty()) continue;
       auto [name, order] = SplitBufferName(value->name().text());
       const SourceVariable* variable = Find(name, op->loc());
-      if (!variable || variable->kind != VariableKind::Tile) continue;
+      // In an inlined fn, a scalar can be mapped over the elements of a tile, several of which are computed together.
+      bool is_mapped = variable && variable->kind == VariableKind::Scalar && op->loc().call;
+      if (!variable || (variable->kind != VariableKind::Tile && !is_mapped)) continue;
       ir::Type type = value->type();
       if (type->scalar != variable->scalar) continue;
       TileShape& shape = shapes_[KeyOf(*variable, {op->loc(), op->parent_region()})];
       if (type->kind == ir::TypeKind::Buffer) {
-        if (!shape.extents.empty()) continue;
+        if (is_mapped || !shape.extents.empty()) continue;
         shape.extents = ExtentsOf(type);
         shape.order = order;
       } else if (type->kind == ir::TypeKind::Vector || ir::IsScalar(type)) {
@@ -99,11 +103,44 @@ SourceVariable DebugDeclarations::InMemoryOrder(const SourceVariable& variable,
   return ordered;
 }
 
+uint64_t DebugDeclarations::BitsOf(const DebugKey& key) {
+  uint64_t bits = static_cast<uint64_t>(Bytes(key.variable->scalar)) * 8;
+  switch (key.variable->kind) {
+    case VariableKind::Scalar:
+    case VariableKind::Tile:
+      return bits * static_cast<uint64_t>(std::max<int64_t>(shapes_[key].lanes, 1));
+    case VariableKind::Range:
+      return 128;
+    default:
+      return bits;
+  }
+}
+
+/// Returns the elements of a tuple in order. An element whose tile is in memory is a reference to it.
+std::vector<DebugTypes::Member> DebugDeclarations::MembersOf(const DebugKey& tuple) {
+  std::vector<DebugTypes::Member> members;
+  uint64_t end = 0;
+  for (const SourceVariable* element : tuple.variable->elements) {
+    const DebugKey key{element, tuple.call, tuple.version};
+    bool is_reference = shapes_[key].has_buffer();
+    uint64_t bits = is_reference ? kAddressBits : BitsOf(key);
+    uint64_t alignment = is_reference ? kAddressBits : uint64_t{8} * Bytes(element->scalar);
+    uint64_t at = (end + alignment - 1) / alignment * alignment;
+    llvm::DIType* type = TypeOf(key);
+    members.push_back({at, bits, is_reference ? types_->Reference(type) : type});
+    end = at + bits;
+  }
+  return members;
+}
+
 llvm::DIType* DebugDeclarations::TypeOf(const DebugKey& key) {
   const SourceVariable& variable = *key.variable;
   switch (variable.kind) {
     case VariableKind::Scalar:
-      return types_->Element(variable.scalar);
+      return shapes_[key].lanes > 1 ? types_->Lanes(variable, shapes_[key].lanes)
+                                    : types_->Element(variable.scalar);
+    case VariableKind::Tuple:
+      return types_->Tuple(MembersOf(key));
     case VariableKind::Range:
       return types_->Range();
     case VariableKind::Tile: {
@@ -151,10 +188,20 @@ llvm::DILocalVariable* DebugDeclarations::Declared(const DebugKey& key, const De
 void DebugDeclarations::Show(const DebugKey& key, llvm::Value* value,
                              llvm::ArrayRef<uint64_t> operations, const DebugPlace& here) {
   if (!lines_) return;
-  llvm::DILocalVariable* declared = Declared(key, here);
+  const SourceVariable* tuple = key.variable->tuple;
+  const DebugKey whole{tuple ? tuple : key.variable, key.call, key.version};
+  llvm::DILocalVariable* declared = Declared(whole, here);
+  llvm::SmallVector<uint64_t> all(operations);
+  if (tuple) {
+    size_t number = std::ranges::find(tuple->elements, key.variable) - tuple->elements.begin();
+    const DebugTypes::Member& member = MembersOf(whole)[number];
+    // The member is the address of the tile.
+    if (shapes_[key].has_buffer() && !all.empty()) all.pop_back();
+    all.append({llvm::dwarf::DW_OP_LLVM_fragment, member.at_bit, member.bits});
+  }
   lines_->builder().insertDbgValueIntrinsic(
-      value, declared, lines_->builder().createExpression(operations),
-      lines_->DeclarationOf(*key.variable, here.loc, here.region),
+      value, declared, lines_->builder().createExpression(all),
+      lines_->DeclarationOf(*whole.variable, here.loc, here.region),
       emitter_.builder.GetInsertBlock());
 }
 

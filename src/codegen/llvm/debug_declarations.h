@@ -50,6 +50,7 @@ struct TileShape {
   std::vector<size_t>
       order;          ///< the axis of the tile for each dimension; empty if they are in order
   int64_t lanes = 0;  ///< if there is no buffer: elements that are computed together
+  bool has_buffer() const { return !extents.empty(); }
 };
 
 /// Declares the variables of a kernel's function for debuggers, with their types.
@@ -69,7 +70,14 @@ class DebugDeclarations {
   /// Returns the variable to which a value with this name belongs, or null.
   const SourceVariable* Find(std::string_view name, const ir::Loc& loc) const;
   const SourceFunction* FunctionAt(const ir::Loc& loc) const;
-  const TileShape& ShapeOf(const DebugKey& key) { return shapes_[key]; }
+  TileShape& ShapeOf(const DebugKey& key) { return shapes_[key]; }
+  /// Returns whether the variable is a scalar, or elements of a tile that are computed together.
+  bool IsInRegisters(const DebugKey& key) {
+    bool is_tile = key.variable->kind == VariableKind::Tile;
+    return key.variable->kind == VariableKind::Scalar || (is_tile && !ShapeOf(key).has_buffer());
+  }
+  /// Returns the number of bits that debuggers show for the variable.
+  uint64_t BitsOf(const DebugKey& key);
   /// Declares the variable if it is not declared yet. `here` is a place in its scope.
   llvm::DILocalVariable* Declared(const DebugKey& key, const DebugPlace& here);
   /// Records that from the current instruction on, the variable is the result of the operations on `value`.
@@ -78,6 +86,7 @@ class DebugDeclarations {
 
  private:
   llvm::DIType* TypeOf(const DebugKey& key);
+  std::vector<DebugTypes::Member> MembersOf(const DebugKey& tuple);
   SourceVariable InMemoryOrder(const SourceVariable& variable,
                                const std::vector<size_t>& order) const;
 

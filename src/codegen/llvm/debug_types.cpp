@@ -19,6 +19,7 @@ unsigned EncodingOf(Scalar scalar) {
 }
 
 std::string TileName(const SourceVariable& variable) {
+  if (variable.ranges.empty()) return std::string(Spelling(variable.scalar));
   std::vector<std::string_view> ranges;
   for (Name range : variable.ranges) ranges.push_back(range.text());
   return fmt::format("{}[{}]", Spelling(variable.scalar), fmt::join(ranges, ", "));
@@ -69,6 +70,23 @@ llvm::DIType* DebugTypes::Tensor(const SourceVariable& variable,
   return builder_.createTypedef(
       array, fmt::format("{}[{}]", Spelling(variable.scalar), fmt::join(names, ", ")), nullptr, 0,
       nullptr);
+}
+
+llvm::DIType* DebugTypes::Tuple(const std::vector<Member>& members) {
+  std::vector<llvm::Metadata*> elements;
+  uint64_t bits = 0;
+  for (const Member& member : members) {
+    elements.push_back(builder_.createMemberType(nullptr, fmt::format("_{}", elements.size()),
+                                                 nullptr, 0, member.bits, 0, member.at_bit,
+                                                 llvm::DINode::FlagZero, member.type));
+    bits = member.at_bit + member.bits;
+  }
+  return builder_.createStructType(nullptr, "tuple", nullptr, 0, bits, 0, llvm::DINode::FlagZero,
+                                   nullptr, builder_.getOrCreateArray(elements));
+}
+
+llvm::DIType* DebugTypes::Reference(llvm::DIType* tile) {
+  return builder_.createReferenceType(llvm::dwarf::DW_TAG_reference_type, tile, kAddressBits);
 }
 
 llvm::DIType* DebugTypes::Range() {

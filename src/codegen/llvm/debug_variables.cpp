@@ -22,12 +22,12 @@ std::pair<std::string_view, std::string_view> SplitName(std::string_view name) {
   return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
-/// While one exists, instructions belong to no line, so that debuggers stop at a line after them.
+/// While one exists, instructions belong to no line, so that debuggers stop at a line after them. `at` may give them a scope.
 class Unseen {
  public:
-  explicit Unseen(llvm::IRBuilder<>& builder)
+  explicit Unseen(llvm::IRBuilder<>& builder, const llvm::DebugLoc& at = {})
       : builder_(builder), outer_(builder.getCurrentDebugLocation()) {
-    builder.SetCurrentDebugLocation(llvm::DebugLoc());
+    builder.SetCurrentDebugLocation(at);
   }
   ~Unseen() { builder_.SetCurrentDebugLocation(outer_); }
   Unseen(const Unseen&) = delete;
@@ -80,6 +80,16 @@ llvm::AllocaInst* DebugVariables::SlotOf(const Key& key, llvm::Type* type) {
   return slot = StackPlace(emitter_, type, key.variable->name.text());
 }
 
+/// Returns the location of the store that keeps a variable. The parameters of an inlined fn are stored in its scope, because gdb
+/// is in the caller at the first instruction of an inlined fn, and the fn's first line shall not be there.
+llvm::DebugLoc DebugVariables::StoreLoc(const Key& key, const Here& here) const {
+  const SourceVariable& whole = key.variable->tuple ? *key.variable->tuple : *key.variable;
+  bool is_given = whole.parameter > 0 || whole.kind == VariableKind::Range;
+  if (!lines_ || !here.loc.call || !is_given) return {};
+  const llvm::DILocation* at = lines_->DeclarationOf(whole, here.loc, here.region);
+  return llvm::DILocation::get(at->getContext(), 0, 0, at->getScope(), at->getInlinedAt());
+}
+
 /// Records that the variable is in memory, at the address `record.value`.
 void DebugVariables::Place(const Key& key, const Record& record, const Here& here) {
   records_[key] = record;
@@ -87,7 +97,7 @@ void DebugVariables::Place(const Key& key, const Record& record, const Here& her
   bool is_fixed = llvm::isa<llvm::AllocaInst>(record.value);
   if (!keeps_ || is_fixed) return Show(key, record.value, {kRead}, here);
   llvm::AllocaInst* slot = SlotOf(key, emitter_.builder.getPtrTy());
-  const Unseen unseen(emitter_.builder);
+  const Unseen unseen(emitter_.builder, StoreLoc(key, here));
   emitter_.builder.CreateStore(record.value, slot);
   Show(key, slot, {kRead, kRead}, here);
 }
@@ -102,10 +112,7 @@ void DebugVariables::Keep(const Key& key, llvm::Value* value, const Here& here, 
   Record record{assignment ? assignment->end : PlaceOf(here.loc), value, false};
   bool is_bool = element->isIntegerTy(1);
   uint64_t bits = static_cast<uint64_t>(Bytes(variable.scalar)) * 8;
-  uint64_t all = bits;
-  if (variable.kind == VariableKind::Range) all = 128;
-  if (variable.kind == VariableKind::Tile)
-    all = bits * static_cast<uint64_t>(std::max<int64_t>(declarations_.ShapeOf(key).lanes, 1));
+  uint64_t all = declarations_.BitsOf(key);
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType()))
     bits *= vector->getNumElements();
   if (at_bit + bits > all) return;
@@ -113,10 +120,11 @@ void DebugVariables::Keep(const Key& key, llvm::Value* value, const Here& here, 
     records_[key] = record;
     if (is_bool && value->getType()->isVectorTy()) return;
     if (bits == all) return Show(key, value, {}, here);
+    if (variable.tuple) return;  // a fragment has no fragments
     return Show(key, value, {llvm::dwarf::DW_OP_LLVM_fragment, at_bit, bits}, here);
   }
   llvm::AllocaInst* slot = SlotOf(key, llvm::ArrayType::get(builder.getInt8Ty(), all / 8));
-  const Unseen unseen(builder);
+  const Unseen unseen(builder, StoreLoc(key, here));
   if (is_bool) value = builder.CreateZExt(value, WithLanesOf(value, builder.getInt8Ty()));
   llvm::Value* address =
       at_bit == 0 ? slot
@@ -221,8 +229,8 @@ void DebugVariables::Define(const ir::Value* value, const Here& here) {
   }
   auto scalar = emitter_.scalars.find(value);
   if (scalar == emitter_.scalars.end()) return;
-  bool is_lanes =
-      variable->kind == VariableKind::Tile && declarations_.ShapeOf(key).extents.empty();
+  bool is_lanes = declarations_.IsInRegisters(key) &&
+                  (variable->kind == VariableKind::Tile || declarations_.ShapeOf(key).lanes > 1);
   if (is_lanes || (variable->kind != VariableKind::Tile && ir::IsScalar(type)))
     Keep(key, scalar->second, here, at_bit);
 }
@@ -240,6 +248,74 @@ void DebugVariables::KeepWhole(const Key& key, const Here& here) {
   Keep(key, count, here, 64);
 }
 
+/// Records that the variable has the value of another variable, whose record is `from`.
+void DebugVariables::Copy(const Key& key, const Key& other, const Record& from, SourcePlace since,
+                          const Here& here) {
+  const SourceVariable& variable = *key.variable;
+  Record copy = from;
+  copy.since = since;
+  const TileShape& shape = declarations_.ShapeOf(key);
+  const TileShape& other_shape = declarations_.ShapeOf(other);
+  bool same_shape = shape.extents == other_shape.extents && shape.order == other_shape.order;
+  if (variable.kind == VariableKind::Tile) {
+    if (copy.in_memory && shape.has_buffer() && same_shape) Place(key, copy, here);
+  } else if (!keeps_) {
+    records_[key] = copy;
+    Show(key, copy.value, {}, here);
+  } else if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(copy.value)) {
+    auto& builder = emitter_.builder;
+    llvm::Type* type = builder.getIntNTy(static_cast<unsigned>(declarations_.BitsOf(key)));
+    Keep(key, builder.CreateAlignedLoad(type, slot, llvm::Align(1)), here, 0);
+    records_[key].since = since;
+  }
+}
+
+/// Records the parameters of the inlined fn that contains the location, and those of the fns around it.
+void DebugVariables::BindParameters(const ir::Loc& loc, const ir::Region* region) {
+  if (!loc.call) return;
+  const ir::Loc& at = loc.call->at;
+  BindParameters(at, region);
+  const SourceFunction* caller = declarations_.FunctionAt(at);
+  if (!caller) return;
+  auto call = std::ranges::find_if(caller->calls, [&](const SourceCall& one) {
+    return one.begin == PlaceOf(at) && one.function == loc.call->function;
+  });
+  if (call == caller->calls.end()) return;
+  for (const SourceCall::Argument& argument : call->arguments)
+    BindParameter(argument, {loc, region}, {at, region});
+}
+
+/// At -O0, KIR has copies of arguments, except of ranges and of tiles that stay where they are. At other levels, arguments are
+/// the caller's values.
+void DebugVariables::BindParameter(const SourceCall::Argument& argument, const Here& here,
+                                   const Here& at) {
+  const SourceVariable& parameter = *argument.parameter;
+  Key key = KeyOf(parameter, here);
+  bool is_range = parameter.kind == VariableKind::Range;
+  bool is_in_place = parameter.kind == VariableKind::Tile && argument.copied &&
+                     !declarations_.ShapeOf(key).has_buffer();
+  if (keeps_ ? !is_range && !is_in_place : is_range) return;
+  auto known = records_.find(key);
+  bool is_known = known != records_.end();
+  if (argument.copied) {
+    const Key copied = KeyOf(*argument.copied, at);
+    auto record = records_.find(copied);
+    if (record == records_.end()) return;
+    if (is_known && (keeps_ || known->second.value == record->second.value)) return;
+    // A scalar parameter has as many lanes as the caller's tile.
+    bool is_mapped = declarations_.IsInRegisters(copied) && parameter.kind == VariableKind::Scalar;
+    if (is_mapped) declarations_.ShapeOf(key).lanes = declarations_.ShapeOf(copied).lanes;
+    if (keeps_ && is_in_place) declarations_.ShapeOf(key) = declarations_.ShapeOf(copied);
+    bool has_type = is_mapped || argument.copied->kind == parameter.kind;
+    if (has_type) Copy(key, copied, Record(record->second), parameter.begin, here);
+  } else if (is_known) {
+    return;
+  } else if (argument.constant && parameter.kind == VariableKind::Scalar) {
+    auto width = static_cast<unsigned>(Bytes(parameter.scalar)) * 8;
+    Keep(key, emitter_.builder.getInt(llvm::APInt(width, *argument.constant)), here, 0);
+  }
+}
+
 /// Records an assignment that no op makes.
 void DebugVariables::Assign(const SourceVariable& variable,
                             const SourceVariable::Assignment& assignment, const Here& here) {
@@ -251,22 +327,7 @@ void DebugVariables::Assign(const SourceVariable& variable,
     if (!has_buffer && variable.kind != VariableKind::Tensor) Forget(key, here);
     return;
   }
-  Record copy = from->second;
-  copy.since = assignment.end;
-  const TileShape& shape = declarations_.ShapeOf(key);
-  const TileShape& other = declarations_.ShapeOf(KeyOf(*assignment.copied, here));
-  bool same_shape = shape.extents == other.extents && shape.order == other.order;
-  if (variable.kind == VariableKind::Tile) {
-    if (copy.in_memory && has_buffer && same_shape) Place(key, copy, here);
-  } else if (!keeps_) {
-    records_[key] = copy;
-    Show(key, copy.value, {}, here);
-  } else if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(copy.value)) {
-    auto& builder = emitter_.builder;
-    llvm::Type* type = builder.getIntNTy(static_cast<unsigned>(Bytes(variable.scalar)) * 8);
-    Keep(key, builder.CreateAlignedLoad(type, slot, llvm::Align(1)), here, 0);
-    records_[key].since = assignment.end;
-  }
+  Copy(key, from->first, Record(from->second), assignment.end, here);
 }
 
 void DebugVariables::Reach(const ir::Op* op) {
@@ -275,10 +336,12 @@ void DebugVariables::Reach(const ir::Op* op) {
   if (!function) return;
   SourcePlace place = PlaceOf(here.loc);
   PlacePending(here);
+  BindParameters(here.loc, here.region);
   for (const SourceVariable& variable : function->variables) {
     if (!variable.IsIn(place)) continue;
     const Key key = KeyOf(variable, here);
-    if (lines_) declarations_.Declared(key, here);
+    if (lines_ && !variable.tuple) declarations_.Declared(key, here);
+    if (variable.kind == VariableKind::Tuple) continue;
     bool is_whole = variable.kind == VariableKind::Range && !variable.sizes.empty();
     if (is_whole && !records_.contains(key)) KeepWhole(key, here);
     for (const SourceVariable::Assignment& assignment : variable.assignments) {
@@ -307,14 +370,15 @@ void DebugVariables::EnterRegion(const ir::Region* region) {
 }
 
 void DebugVariables::LeaveRegion() {
+  Records& outside = around_.back();
   for (const auto& [key, record] : records_) {
-    auto before = around_.back().find(key);
-    if (before != around_.back().end() && !(before->second == record)) changed_.insert(key);
+    auto before = outside.find(key);
+    if (before != outside.end() && !(before->second == record)) changed_.insert(key);
   }
-  for (const auto& [key, record] : around_.back()) {
+  for (const auto& [key, record] : outside) {
     if (!records_.contains(key)) changed_.insert(key);
   }
-  records_ = std::move(around_.back());
+  records_ = std::move(outside);
   around_.pop_back();
   std::erase_if(pending_, [&](const auto& entry) { return entry.second.depth > around_.size(); });
 }

@@ -50,6 +50,7 @@ class DebugVariables : public VariableWatch {
   };
   void Define(const ir::Value* value, const Here& here);
   void Rejoin();
+  llvm::DebugLoc StoreLoc(const Key& key, const Here& here) const;
   llvm::AllocaInst* SlotOf(const Key& key, llvm::Type* type);
   void DeclareTensor(const SourceVariable& variable, const Memory& memory);
   void DeclareConstants(const SourceFunction& function, const Here& here);
@@ -61,6 +62,10 @@ class DebugVariables : public VariableWatch {
   void PlacePending(const Here& here);
   void ShowInBlock(const Key& key, const Here& here);
   void KeepWhole(const Key& key, const Here& here);
+  void Copy(const Key& key, const Key& other, const Record& from, SourcePlace since,
+            const Here& here);
+  void BindParameters(const ir::Loc& loc, const ir::Region* region);
+  void BindParameter(const SourceCall::Argument& argument, const Here& here, const Here& at);
   void Forget(const Key& key, const Here& here);
   void Assign(const SourceVariable& variable, const SourceVariable::Assignment& assignment,
               const Here& here);

@@ -121,7 +121,7 @@ llvm::DILocalScope* SourceLines::ScopeAt(const SourceFunction& function,
                                          const ir::Region* region) {
   llvm::DILocalScope* scope = subprogram;
   for (const SourceVariable& variable : function.variables) {
-    if (variable.parameter > 0 || !variable.IsIn(place)) continue;
+    if (variable.parameter > 0 || variable.tuple || !variable.IsIn(place)) continue;
     llvm::DILocalScope*& own = scopes_[{subprogram, &variable, VersionOf(variable, region)}];
     if (!own) {
       own = builder_.createLexicalBlock(scope, FileOf(function.loc), variable.declared.line,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <string_view>
@@ -68,9 +69,11 @@ std::string Trimmed(std::string_view name) {
 }  // namespace
 
 std::string CppNames::PickFree(std::string_view wanted, bool is_global) {
-  if (wanted.empty()) wanted = "value";
-  std::string base = Trimmed(wanted);
-  bool is_kept = base == wanted;
+  // The element `m.0` of a tuple becomes `m_0`.
+  std::string plain(wanted.empty() ? "value" : wanted);
+  std::ranges::replace(plain, '.', '_');
+  std::string base = Trimmed(plain);
+  bool is_kept = base == plain;
   if (base.empty() || IsDigit(base[0])) base.insert(0, "n");
   std::string name = base;
   for (int number = 2;; ++number) {

@@ -18,6 +18,7 @@
 #include "irgen/statements/watch.h"
 #include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
+#include "sema/model/element_name.h"
 #include "support/check.h"
 
 namespace kdl::irgen {
@@ -48,7 +49,9 @@ void Bind(FunctionGen& gen, const sema::Entity* entity, Value* value) {
 }
 
 void BindParts(FunctionGen& gen, const sema::Entity* entity, std::vector<Value*> parts) {
-  for (Value* part : parts) SetName(part, entity->name);
+  Names& names = gen.module.context().names;
+  for (size_t i = 0; i < parts.size(); ++i)
+    SetName(parts[i], sema::ElementName(entity->name, i, names));
   gen.tuples[entity] = std::move(parts);
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/op_kind.h"
 #include "sema/model/ast_walk.h"
+#include "sema/model/element_name.h"
 
 namespace kdl::irgen {
 
@@ -34,8 +35,12 @@ void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop
 std::vector<Name> NamesOf(const FunctionGen& gen, const Vars& vars) {
   std::vector<Name> names;
   for (const sema::Entity* var : vars) {
-    size_t count = var->type.is_tuple() ? gen.tuples.at(var).size() : 1;
-    names.insert(names.end(), count, var->name);
+    if (!var->type.is_tuple()) {
+      names.push_back(var->name);
+      continue;
+    }
+    for (size_t i = 0; i < gen.tuples.at(var).size(); ++i)
+      names.push_back(sema::ElementName(var->name, i, gen.module.context().names));
   }
   return names;
 }

@@ -37,7 +37,8 @@ def value(expression):
 
 class Probe(gdb.Breakpoint):
     def __init__(self, place, names, expressions, results):
-        super().__init__(place, internal=True)
+        # At the first instruction of an inlined fn, gdb is in the fn only for breakpoints of users.
+        super().__init__(place)
         self.names, self.expressions, self.results, self.line = names, expressions, results, place.rsplit(":", 1)[1]
 
     def stop(self):
