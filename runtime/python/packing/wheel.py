@@ -66,6 +66,8 @@ def metadata(licence, licence_files):
     lines = ["Metadata-Version: 2.4", f"Name: {project['name']}", f"Version: {version()}", f"Summary: {project['description']}",
              f"License-Expression: {licence}"]
     lines += [f"License-File: {name}" for name in licence_files]
+    lines.append(f"Keywords: {','.join(project['keywords'])}")
+    lines += [f"Classifier: {one}" for one in project["classifiers"]]
     lines += [f"Requires-Dist: {one}" for one in project["dependencies"]]
     lines += [f"Requires-Python: {project['requires-python']}", "Description-Content-Type: text/markdown"]
     return "\n".join(lines) + "\n\n" + (PACKAGE / project["readme"]).read_text()
