@@ -18,6 +18,7 @@
 #include "sema/walk/resolve.h"
 #include "support/near_names.h"
 #include "syntax/diagnostics.h"
+#include "syntax/foreign_names.h"
 
 namespace kdl::sema {
 
@@ -102,10 +103,14 @@ void ReportUnknownReduction(FunctionState& state, const ReduceExpr& reduce) {
   std::vector<std::string_view> names;
   for (const ReductionRow& row : AllReductions()) names.push_back(row.spelling);
   std::string_view nearest = NearestName(op, names);
-  state.diagnostics.Report(diag::UnknownReduction, reduce.op.span, op)
-      .Help(nearest.empty() ? "the reductions are sum, prod, max, min, any, all, mean, argmax, "
-                              "argmin and dot; the scans are cumsum, cumprod and cummax"
-                            : fmt::format("did you mean '{}'?", nearest));
+  Diagnostic& report = state.diagnostics.Report(diag::UnknownReduction, reduce.op.span, op);
+  if (std::string help = syntax::HelpForForeign(op); !help.empty()) {
+    report.Help(help);
+    return;
+  }
+  report.Help(nearest.empty() ? "the reductions are sum, prod, max, min, any, all, mean, argmax, "
+                                "argmin and dot; the scans are cumsum, cumprod and cummax"
+                              : fmt::format("did you mean '{}'?", nearest));
 }
 
 const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce) {
