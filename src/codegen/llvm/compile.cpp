@@ -91,8 +91,9 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   std::optional<SourceLines> lines;
   if (options.lines && options.variables)
     lines.emplace(*module, *options.variables, options.folder, optimizes);
-  const Debugging debugging{options.variables, /*keeps_variables=*/!optimizes,
-                            options.observes_blocks, lines ? &*lines : nullptr, /*watch=*/nullptr};
+  const Debugging debugging{
+      options.variables,       /*keeps_variables=*/!optimizes, /*stage=*/-1,
+      options.observes_blocks, lines ? &*lines : nullptr,      /*watch=*/nullptr};
   for (const KernelSource& source : sources) {
     for (const ir::Function* kernel : source.kernels)
       EmitOne(*module, abi, source, *kernel, prefix, debugging, compiled.kernels.emplace_back());

@@ -29,6 +29,7 @@ struct Debugging {
   const SourceVariables* variables = nullptr;  ///< null if variables are not needed
   /// Whether variables are kept in memory, so that debuggers can always show them.
   bool keeps_variables = false;
+  int stage = -1;                ///< the number of the stage that is emitted; -1: none
   bool observes_blocks = false;  ///< whether loops over blocks call `kdl_launch.block`
   SourceLines* lines = nullptr;  ///< null if no line table is wanted
   std::shared_ptr<VariableWatch>

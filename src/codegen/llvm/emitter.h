@@ -95,7 +95,6 @@ struct Emitter {
   int loop_depth = 0;
   llvm::BasicBlock* iteration = nullptr;  ///< start of the innermost loop's body (see AddIndex)
   std::optional<Coroutine> coroutine;     ///< set while a coroutine is emitted
-  int stage = -1;                         ///< the number of the stage that is emitted; -1: none
   std::vector<llvm::Value*> stages;       ///< handles of the kernel's coroutines, in order
   std::unordered_map<Name, llvm::Value*> dims;
   std::unordered_map<const ir::Value*, llvm::Value*> scalars;

@@ -35,7 +35,7 @@ void TellBlock(Emitter& emitter, llvm::Value* number) {
   builder.SetInsertPoint(told);
   auto* type = llvm::FunctionType::get(
       builder.getVoidTy(), {core->getType(), builder.getInt32Ty(), builder.getInt64Ty()}, false);
-  llvm::Value* stage = builder.getInt32(static_cast<uint32_t>(emitter.stage));
+  llvm::Value* stage = builder.getInt32(static_cast<uint32_t>(emitter.debugging.stage));
   builder.CreateCall(type, tell, {core, stage, number})->addFnAttr(llvm::Attribute::NoUnwind);
   builder.CreateBr(on);
   builder.SetInsertPoint(on);

@@ -70,8 +70,8 @@ std::string MatrixSvg(const CommunicationReport& report) {
   }
   return svg + fmt::format(
                    "</svg>\n<p>A cell shows the bytes that its row's rank sends to its column's "
-                   "rank. The darkest "
-                   "cell is {} bytes.</p>\n",
+                   "rank. The "
+                   "largest number is {} bytes.</p>\n",
                    most);
 }
 

@@ -205,8 +205,8 @@ class Picture {
         X(begin), Y(std::min(peak, roof.bandwidth * begin)), X(ridge),
         Y(std::min(peak, roof.bandwidth * ridge)), X(right),
         Y(std::min(peak, roof.bandwidth * right)), colour, dashes);
-    return line +
-           PlotText(X(ridge) + 4, Y(peak) - 4, type, fmt::format(" style=\"fill: {}\"", colour));
+    return line + PlotText(X(ridge) + 4, Y(peak) + (dashes.empty() ? -4 : 13), type,
+                           fmt::format(" style=\"fill: {}\"", colour));
   }
 
   /// Returns a height for the label of a point at which it overlaps no other label.

@@ -90,7 +90,7 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   Emitter emitter(kernel.module, kernel.abi, kernel.kernel, kernel.code, kernel.names);
   emitter.scratch_plan = kernel.scratch_plan;
   emitter.debugging = kernel.debugging;
-  emitter.stage = static_cast<int>(kernel.code.stages.size());
+  emitter.debugging.stage = static_cast<int>(kernel.code.stages.size());
   const std::string stage = op->attr<ir::AttrKey::Name>().str();
   DeclareCoroutine(emitter, kernel.code.entry + "." + stage);
   emitter.builder.SetInsertPoint(emitter.NewBlock("entry"));
