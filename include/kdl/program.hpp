@@ -51,6 +51,10 @@ class Extent {
     throw Error(KDL_ERROR_TRAP, trap);
   }
 
+  friend Extent Min(Extent a, Extent b) {
+    if (b.value_ < a.value_) a.value_ = b.value_;
+    return a.Then(b, true);
+  }
   friend Extent operator+(Extent a, Extent b) {
     return a.Then(b, !__builtin_add_overflow(a.value_, b.value_, &a.value_));
   }

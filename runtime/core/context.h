@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device.h"
@@ -13,6 +14,7 @@
 #include "core/schedule.h"
 #include "core/statistics.h"
 #include "core/trap.h"
+#include "kdl/ranks.h"
 #include "system/library.h"
 
 namespace kdl::runtime {
@@ -36,6 +38,11 @@ class Context : public Handle {
   const TransferLog& transfers() const { return *transfers_; }
   PrintSink& prints() { return prints_; }
   kdl_hooks* hooks() { return &hooks_; }
+  // How processes that share the work of programs send bytes to each other; null if there is only this process.
+  const std::shared_ptr<const kdl_transport>& transport() const { return transport_; }
+  void set_transport(std::shared_ptr<const kdl_transport> transport) {
+    transport_ = std::move(transport);
+  }
 
  private:
   Error SelectOne(std::string_view text, Device** device);
@@ -48,6 +55,7 @@ class Context : public Handle {
   Registry registry_;
   std::shared_ptr<TransferLog> transfers_ = std::make_shared<TransferLog>();
   PrintSink prints_;
+  std::shared_ptr<const kdl_transport> transport_;
   std::mutex mutex_;  // guards the members below
   std::map<std::string, DeviceKind, std::less<>> kinds_;
   std::map<std::string, std::shared_ptr<Device>> devices_;  // keyed by URI

@@ -6,6 +6,7 @@
 
 #include "interp/code.h"
 #include "ir/op.h"
+#include "kdl/rank_boxes.hpp"
 #include "support/id.h"
 #include "support/names.h"
 #include "support/result.h"
@@ -105,14 +106,7 @@ struct RankCounts {
   int64_t end = 1;
 };
 
-/// The indices first .. end - 1 of a dimension.
-struct IndexPart {
-  int64_t first = 0;
-  int64_t end = 0;
-
-  bool empty() const { return first >= end; }
-  bool operator==(const IndexPart&) const = default;
-};
+using IndexPart = ranks::Indices;
 
 /// Requests a rank's part of a dimension of this size that is distributed along an axis of the grid of ranks.
 struct OwnedRequest {

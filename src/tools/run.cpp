@@ -155,7 +155,7 @@ class RunOfFile {
       }
       mpi_ = std::move(*joined);
       count = mpi_->count();
-      ranks = {{}, mpi_->rank(), mpi_->rank() + 1, mpi_.get()};
+      ranks = {{}, mpi_->rank(), mpi_->rank() + 1, &mpi_->transport()};
     }
     auto grid = driver::GridOf(*device, std::max<int64_t>(count, 1), session_.diagnostics);
     if (!grid) return std::nullopt;

@@ -2,7 +2,7 @@
 """Runs programs whose tensors are distributed over ranks: in one process, and with Open MPI and MPICH.
 
 The results must have the same bits as with one rank, for numbers of ranks that do not divide the sizes and for more ranks
-than rows. If a fetch is removed from a program, its results must change. If one process fails, all must end. What is sent
+than rows. Compiled programs in MPI applications in C++ and C must have these bits, too. If a fetch is removed from a program, its results must change. If one process fails, all must end. What is sent
 must be what `kernelc explain --communication` says, and no less than what the interpreter counts.
 
 tests/run/ranks.py                # a random selection of programs, which changes every day
@@ -179,6 +179,71 @@ def in_processes(folder):
         (folder / "x.npy").unlink()
 
 
+BUILT = {
+    "c++": (["--emit", "header,orch,obj"], "ranks_caller.cpp", ["{}.orch.cpp"], ["-std=c++20"]),
+    "cc": (["--emit", "header,orch-c,obj"], "ranks_caller.c", ["{}.orch.c"], ["-std=c11"]),
+}
+
+
+def build_caller(language, library, folder):
+    """Builds an MPI application that calls programs, and returns its path."""
+    emits, caller, generated, standard = BUILT[language]
+    own_root = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
+    names = ["ranks", "ranks_reduce"] if language == "c++" else ["ranks"]
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    (folder / "ranks_reduce.kdl").write_text(REDUCE.read_text().replace("ranks(2, 3)", "ranks(3, 1)"))
+    for name in names:
+        file = folder / "ranks_reduce.kdl" if name == "ranks_reduce" else SOURCE
+        done = run(["kernelc", "build", str(file), *emits, "-o", str(out)], folder)
+        check(done.returncode == 0, f"{file} is not built: {done.stderr}")
+    wrapper = {"c++": "mpicxx", "cc": "mpicc"}[language] + library  # the test needs both: tests/install.sh tests
+    sources = [file.format(name) for name in names for file in generated]
+    words = [wrapper, *standard, "-O1", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-ffp-contract=off", "-DOMPI_SKIP_MPICXX",
+             "-DMPICH_SKIP_MPICXX", "-I", str(out), "-I", str(SOURCE.parents[2] / "include"), str(SOURCE.with_name(caller)),
+             *[str(out / source) for source in sources], *map(str, sorted(out.glob("*.o"))), str(own_root / "lib" / "libkdl_runtime.a"), "-lstdc++", "-lm", "-pthread", "-ldl",
+             "-o", str(folder / "caller")]
+    done = run(words, folder)
+    check(done.returncode == 0 and not done.stderr, f"{caller} with {wrapper}: {done.stderr}")
+    return folder / "caller" if done.returncode == 0 else None
+
+
+def built(folder):
+    """Applications that call compiled programs have the results of one host."""
+    draw = np.random.default_rng(1)
+    x = draw.standard_normal((17, 9), np.float32)
+    numbers = draw.random(300, np.float32)
+    for name, values in (("x", x), ("numbers", numbers)):
+        values.tofile(folder / f"{name}.bin")
+        np.save(folder / f"{name}_in.npy", values)
+    (folder / "one").mkdir(exist_ok=True)
+    plain = re.compile(r" on grid by \([^)]*\)|^device grid.*", re.MULTILINE)
+    wanted = {}
+    for source, words in ((SOURCE, ["settle", "--arg", f"x=@{folder}/x_in.npy", "--arg", "limit=0.01", "--out", "y=@y.npy",
+                                    "--out", "steps=@steps.npy"]),
+                          (REDUCE, ["histogram", "--set", "Bins=7", "--arg", f"x=@{folder}/numbers_in.npy", "--out", "h=@h.npy",
+                                    "--out", "g=@g.npy"])):
+        (folder / "one" / source.name).write_text(plain.sub("", source.read_text()))
+        done = run(["kernelc", "run", str(folder / "one" / source.name), "--program", *words], folder / "one")
+        check(done.returncode == 0, f"{source.name} without ranks: {done.stderr}")
+    for name in ("y", "steps", "h", "g"):
+        wanted[name] = np.load(folder / "one" / f"{name}.npy").tobytes()
+    for library, (name, launcher) in zip((".openmpi", ".mpich"), LAUNCHERS.items()):
+        if not shutil.which(launcher[0]):
+            continue  # already reported
+        for language in BUILT:
+            caller = build_caller(language, library, folder)
+            if not caller:
+                continue
+            done = run([*launcher, "3", str(caller)], folder)
+            check(done.returncode == 0, f"{language} with {name}: {done.returncode}, {done.stderr}")
+            results = folder / "results.bin"
+            got = results.read_bytes() if results.exists() else b""
+            names = ("y", "steps", "h", "g") if language == "c++" else ("y", "steps")
+            check(got == b"".join(wanted[one] for one in names), f"{language} with {name} differs from one host")
+            results.unlink(missing_ok=True)
+
+
 def without_fetches(folder):
     """Removes one fetch after another."""
     for program in RUNS:
@@ -326,6 +391,7 @@ def main():
         long_loop(folder)
         random_programs(folder, options.programs)
         in_processes(folder)
+        built(folder)
     return checks.end()
 
 

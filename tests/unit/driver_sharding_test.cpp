@@ -4,10 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "driver/ranks/ownership.h"
-#include "driver/ranks/sharding.h"
+#include "kdl/rank_ownership.hpp"
 
-namespace kdl::driver {
+namespace kdl::ranks {
 namespace {
 
 TEST_CASE("each index has one owner, and parts are adjacent") {
@@ -123,4 +122,4 @@ TEST_CASE("an intersection of disjoint parts is empty") {
 }
 
 }  // namespace
-}  // namespace kdl::driver
+}  // namespace kdl::ranks

@@ -250,6 +250,16 @@ class SyntaxOfC final : public Syntax {
     }
   }
 
+  void OpenRanks(Writer& writer, const std::string& name,
+                 const std::vector<int64_t>& shape) override {
+    std::vector<std::string> texts = {run_};
+    std::vector<std::string> lengths;
+    for (int64_t length : shape) lengths.push_back(fmt::format("{}", length));
+    AddListed(texts, "KDL_SIZES", lengths);
+    writer.List(fmt::format("kdl_ranks* const {} = kdl_open_ranks(", name), texts, ");");
+    ranks_.push_back(name);
+  }
+
   std::string TensorSizeText(const std::string& param, size_t dimension) const override {
     return fmt::format("kdl_size({}, {}, {})", run_, param, dimension);
   }
@@ -257,6 +267,7 @@ class SyntaxOfC final : public Syntax {
   void CloseProgram(Writer& writer) const override {
     for (const auto& [queue, name] : queues_)
       writer.Line(fmt::format("kdl_close_queue({}, {});", run_, name));
+    for (const std::string& ranks : ranks_) writer.Line(fmt::format("kdl_ranks_free({});", ranks));
     writer.Line(fmt::format("return kdl_end({});", run_));
     writer.Outdent();
     writer.Line("}");
@@ -337,6 +348,7 @@ class SyntaxOfC final : public Syntax {
   std::string run_;  ///< the argument for the program's state
   std::string devices_;
   std::vector<std::pair<Queues::value_type, std::string>> queues_;
+  std::vector<std::string> ranks_;
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ std::string ExtentText(Size size, const DimName& dim, bool leftmost) {
     std::string leaf = size->kind == SizeKind::Symbol ? dim(size->symbol) : ConstantSizeText(size);
     return leftmost ? fmt::format("kdl::Extent({})", leaf) : leaf;
   }
+  if (size->kind == SizeKind::Min)
+    return fmt::format("Min({}, {})", ExtentText(size->lhs, dim, true),
+                       ExtentText(size->rhs, dim, false));
   static constexpr std::string_view kOperators[] = {"+", "-", "*", "/", "%"};
   auto op = kOperators[static_cast<size_t>(size->kind) - static_cast<size_t>(SizeKind::Add)];
   return fmt::format("({} {} {})", ExtentText(size->lhs, dim, true), op,
@@ -212,6 +215,11 @@ class SyntaxOfCpp final : public Syntax {
     std::vector<std::string> texts;
     for (const auto& [device, queue] : queues) texts.push_back(Queue(device, queue));
     writer.List(fmt::format("const kdl::Drain {}({{", drain_), texts, "});");
+  }
+
+  void OpenRanks(Writer& writer, const std::string& name,
+                 const std::vector<int64_t>& shape) override {
+    writer.Line(fmt::format("kdl::Ranks {}({}, {{{}}});", name, context_, fmt::join(shape, ", ")));
   }
 
   std::string TensorSizeText(const std::string& param, size_t dimension) const override {

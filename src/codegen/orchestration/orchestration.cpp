@@ -2,15 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
 #include "codegen/orchestration/interface.h"
 #include "codegen/orchestration/program_printer.h"
 #include "codegen/orchestration/writer.h"
+#include "ir/lookup.h"
 #include "ir/module.h"
 
 namespace kdl::codegen {
+
+namespace {
+
+bool UsesRanks(const ir::Module& module) {
+  return std::ranges::any_of(module.functions(), [](const ir::Function* function) {
+    return !ir::OpsOfKind(*function, ir::OpKind::Ranks).empty();
+  });
+}
+
+}  // namespace
 
 std::string PrintOrchestration(const ir::Module& module, const std::string& runtime_name) {
   ModuleFace face = MakeFace(module, runtime_name);
@@ -21,6 +33,7 @@ std::string PrintOrchestration(const ir::Module& module, const std::string& runt
   writer.Line(fmt::format("#include {}", Quoted(face.module_name + ".h")));
   writer.Line();
   writer.Line("#include \"kdl/runtime.hpp\"");
+  if (UsesRanks(module)) writer.Line("#include \"kdl/ranks.hpp\"");
   writer.Line();
   writer.Line(fmt::format("namespace {} {{", face.name_space));
   PrintFunctions(writer, Language::Cpp, module, face);
@@ -47,6 +60,7 @@ std::string PrintCOrchestration(const ir::Module& module, const std::string& run
   writer.Line(fmt::format("#include {}", Quoted(face.module_name + ".h")));
   writer.Line();
   writer.Line("#include \"kdl/program_moves.h\"");
+  if (UsesRanks(module)) writer.Line("#include \"kdl/program_ranks.h\"");
   PrintFunctions(writer, Language::C, module, face);
   for (const FaceFunction& program : face.programs) {
     writer.Line();

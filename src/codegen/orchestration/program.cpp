@@ -60,6 +60,7 @@ void ProgramPrinter::PrintDevices() {
   Syntax::Queues queues;
   for (const auto& [device, queue] : queues_) queues.emplace_back(devices_.at(device), queue);
   if (!queues.empty()) syntax_->OpenQueues(writer_, queues, names_);
+  PrintRankDevices();
 }
 
 void ProgramPrinter::UseQueue(Name device, int64_t queue) {
@@ -190,6 +191,7 @@ void ProgramPrinter::PrintRegion(const ir::Region* region, const std::function<v
 
 void ProgramPrinter::PrintFree(const Op* op) {
   const Value* tensor = op->operand(0);
+  if (tensor->def()->kind() == OpKind::RankMemory) return;  // another name of the tensor
   if (IsPart(tensor) && !part_variables_.contains(tensor)) return;
   const std::string& name = variables_.at(tensor);
   syntax_->EndTensor(writer_, name);
@@ -238,16 +240,15 @@ void ProgramPrinter::PrintOp(const Op* op) {
       {OpKind::Free, &ProgramPrinter::PrintFree},
       {OpKind::Swap, &ProgramPrinter::PrintSwap},
       {OpKind::Yield, &ProgramPrinter::PrintNothing},
-      // The driver rejects programs with distributed tensors before they are printed.
-      {OpKind::Ranks, &ProgramPrinter::PrintNothing},
-      {OpKind::Owned, &ProgramPrinter::PrintNothing},
-      {OpKind::RankMemory, &ProgramPrinter::PrintNothing},
-      {OpKind::Fetch, &ProgramPrinter::PrintNothing},
-      {OpKind::FinishFetches, &ProgramPrinter::PrintNothing},
-      {OpKind::Rewritten, &ProgramPrinter::PrintNothing},
-      // Constants and sizes are printed as expressions, like computed scalars (expression.cpp).
+      {OpKind::Ranks, &ProgramPrinter::PrintRanks},
+      {OpKind::Owned, &ProgramPrinter::PrintOwned},
+      {OpKind::RankMemory, &ProgramPrinter::PrintRankMemory},
+      {OpKind::Fetch, &ProgramPrinter::PrintFetch},
+      {OpKind::FinishFetches, &ProgramPrinter::PrintFinishFetches},
+      {OpKind::Rewritten, &ProgramPrinter::PrintRewritten},
+      {OpKind::SizeOf, &ProgramPrinter::PrintSizeOf},
+      // Constants are printed as expressions, like computed scalars (expression.cpp).
       {OpKind::Const, &ProgramPrinter::PrintScalar},
-      {OpKind::SizeOf, &ProgramPrinter::PrintScalar},
   };
   static_assert(ir::CoverOnce(kRows,
                               [](const ir::OpInfo& info) {

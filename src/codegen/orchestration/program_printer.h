@@ -78,6 +78,8 @@ class ProgramPrinter {
   // -- Before the statements --------------------------------------------------------------------------
 
   void PrintDevices();
+  /// Prints the ranks of the devices over which the program distributes tensors.
+  void PrintRankDevices();
   void UseQueue(Name device, int64_t queue);
   /// Prints the initialization of each size, from the first dimension that consists of only this size. Then
   /// prints checks that every tensor has its declared shape.
@@ -132,6 +134,7 @@ class ProgramPrinter {
   void PrintSlice(const ir::Op* op);
   void PrintView(const ir::Op* op);
   void PrintBindSize(const ir::Op* op);
+  void PrintSizeOf(const ir::Op* op);
   /// Returns whether an allocation or requirement in the program uses a size with this name.
   bool IsAskedFor(Name size) const;
   void PrintRequire(const ir::Op* op);
@@ -191,6 +194,18 @@ class ProgramPrinter {
   /// Prints a request to reserve `instances` times `footprint` bytes of workspace.
   void PrintReserve(const ir::Op* op);
   void PrintLaunch(const ir::Op* op);
+
+  // -- Ops on distributed tensors: program_ranks.cpp ---------------------------------------------------
+
+  /// Returns the variable of the ranks of an op's device.
+  const std::string& RanksOf(const ir::Op* op) const;
+  void PrintRanks(const ir::Op* op);
+  void PrintOwned(const ir::Op* op);
+  void PrintRankMemory(const ir::Op* op);
+  void PrintFetch(const ir::Op* op);
+  void PrintFinishFetches(const ir::Op* op);
+  void PrintRewritten(const ir::Op* op);
+
   FnFace FaceOf(const ir::Function& fn) const;
   /// Returns the text for a number of cores. If `cores` is null, the device chooses the number.
   std::string CoresText(const ir::Value* cores) const;
@@ -209,6 +224,7 @@ class ProgramPrinter {
   std::vector<std::vector<Owned>> owned_;  ///< objects to free at the end of each enclosing block
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
+  std::unordered_map<Name, std::string> ranks_;  ///< by device
   std::vector<std::pair<Name, int64_t>> queues_;
   std::set<std::pair<std::string_view, uint32_t>> said_;
 };

@@ -32,6 +32,12 @@ void ProgramPrinter::PrintAlloc(const Op* op) {
                 FailurePlace(op)};
   syntax_->Print(writer_, call, given, "");
   Own(Owned::Kind::Tensor, given.tensor);
+  if (!op->HasAttr(AttrKey::RankAxes)) return;
+  std::vector<std::string> axes;
+  for (int64_t axis : op->attr<AttrKey::RankAxes>()) axes.push_back(fmt::format("{}", axis));
+  Call distribute{Request::Distribute, RanksOf(op), {}};
+  distribute.items = {TensorText(op->result()), {Item::Kind::Sizes, std::move(axes)}};
+  syntax_->Print(writer_, distribute, {}, "");
 }
 
 void ProgramPrinter::PrintView(const Op* op) {
@@ -121,6 +127,19 @@ bool ProgramPrinter::IsAskedFor(Name size) const {
     found = found || std::ranges::any_of(sizes, [&](Size s) { return Mentions(s, size); });
   });
   return found;
+}
+
+/// Sizes are known before the statements, so only a computed one needs a variable.
+void ProgramPrinter::PrintSizeOf(const Op* op) {
+  Size size = op->attr<AttrKey::Size>();
+  std::string text =
+      SizeExpression(size, [this](Name dim) { return dims_.at(dim); }, op->loc(), *syntax_);
+  if (IsConstant(size) || size->kind == SizeKind::Symbol) {
+    variables_[op->result()] = text;
+    return;
+  }
+  const std::string& name = NewVariable(op->result(), Wanted(op->result(), "size"));
+  syntax_->Constant(writer_, Scalar::I64, name, text, true, Place(op));
 }
 
 /// Prints a size that the source binds to a variable. From here on, the variable is printed wherever the size

@@ -40,21 +40,32 @@ enum class Request : uint8_t {
   Copy,
   CopyBack,
   Cores,
+  Distribute,
   Expect,
   ExpectApart,
   ExpectOn,
+  Fetch,
   Fill,
+  FinishFetches,
   Footprint,
   Instances,
   Launch,
   Mark,
   Move,
+  OwnedEnd,
+  OwnedFirst,
   Part,
+  RankCount,
+  RankEnd,
+  RankFirst,
   Read,
   Require,
   Reserve,
+  Rewritten,
+  StartFetches,
   Transfer,
   View,
+  Wait,
   Write,
 };
 
@@ -73,21 +84,32 @@ inline constexpr RequestNames kRequestNames[] = {
     {Request::Copy, "Copy", "kdl_copy_array"},
     {Request::CopyBack, "CopyBack", "kdl_copy_array_back"},
     {Request::Cores, "cores", "kdl_cores"},
+    {Request::Distribute, "Add", "kdl_distribute"},
     {Request::Expect, "Expect", "kdl_expect"},
     {Request::ExpectApart, "ExpectApart", "kdl_expect_apart"},
     {Request::ExpectOn, "ExpectOn", "kdl_expect_on"},
+    {Request::Fetch, "Fetch", "kdl_fetch"},
     {Request::Fill, "Fill", "kdl_fill_array"},
+    {Request::FinishFetches, "FinishFetches", "kdl_finish_fetches"},
     {Request::Footprint, "Footprint", "kdl_footprint"},
     {Request::Instances, "Instances", "kdl_instances"},
     {Request::Launch, "Launch", "kdl_launch"},
     {Request::Mark, "Mark", "kdl_mark"},
     {Request::Move, "Move", "kdl_move_array"},
+    {Request::OwnedEnd, "OwnedEnd", "kdl_owned_end"},
+    {Request::OwnedFirst, "OwnedFirst", "kdl_owned_first"},
     {Request::Part, "Part", "kdl_part"},
+    {Request::RankCount, "count", "kdl_rank_count"},
+    {Request::RankEnd, "end", "kdl_rank_end"},
+    {Request::RankFirst, "first", "kdl_rank_first"},
     {Request::Read, "Read", "kdl_read"},
     {Request::Require, "kdl::Require", "kdl_require"},
     {Request::Reserve, "Reserve", "kdl_reserve"},
+    {Request::Rewritten, "Rewritten", "kdl_rewritten"},
+    {Request::StartFetches, "StartFetches", "kdl_start_fetches"},
     {Request::Transfer, "Transfer", "kdl_transfer_array"},
     {Request::View, "View", "kdl_view"},
+    {Request::Wait, "Wait", "kdl_wait"},
     {Request::Write, "Write", "kdl_write"},
 };
 constexpr const RequestNames& NamesOf(Request request) {
@@ -240,6 +262,9 @@ class Syntax {
   virtual void Select(Writer& writer, const std::string& name, const FaceDevice& device) const = 0;
   using Queues = std::vector<std::pair<std::string, int64_t>>;  ///< pairs of a device and a queue
   virtual void OpenQueues(Writer& writer, const Queues& queues, CppNames& names) = 0;
+  /// Prints the creation of the ranks of a device. `shape` is empty if they have one axis.
+  virtual void OpenRanks(Writer& writer, const std::string& name,
+                         const std::vector<int64_t>& shape) = 0;
   virtual std::string TensorSizeText(const std::string& param, size_t dimension) const = 0;
   virtual void CloseProgram(Writer& writer) const = 0;
 

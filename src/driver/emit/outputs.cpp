@@ -48,18 +48,16 @@ class Collector {
   }
 
  private:
-  /// Returns whether all programs can be written as C and C++. Reports an error if one has distributed tensors.
+  /// Returns whether all programs can be written. Reports an error if one has distributed tensors, but is to be an executable.
   bool MayWritePrograms() {
-    bool writes = std::ranges::any_of(emits_.kinds, [](Emit emit) {
-      return emit == Emit::Header || emit == Emit::Orch || emit == Emit::OrchC || emit == Emit::Exe;
-    });
+    bool writes = std::ranges::find(emits_.kinds, Emit::Exe) != emits_.kinds.end();
     bool may = true;
     for (const ir::Function* function : made_.module->functions()) {
       bool is_program = function->kind == ir::FunctionKind::Program;
       if (!writes || !is_program || ir::OpsOfKind(*function, ir::OpKind::Ranks).empty()) continue;
       session_.diagnostics
           .Report(diag::RanksNotEmitted, SpanOf(function->loc), function->base_name())
-          .Help("run it with `kernelc run`, or write only its kernels with --emit obj");
+          .Help("run it with `kernelc run`, or call it from an application (samples/ranks)");
       may = false;
     }
     return may;

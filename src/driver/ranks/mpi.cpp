@@ -76,7 +76,22 @@ struct MpiProcess::Functions {
   int (*text_size)();
 };
 
-MpiProcess::MpiProcess(std::unique_ptr<Functions> functions) : functions_(std::move(functions)) {}
+MpiProcess::MpiProcess(std::unique_ptr<Functions> functions)
+    : functions_(std::move(functions)), transport_{} {
+  transport_.state = this;
+  transport_.send = [](void* state, int64_t to, const void* data, int64_t bytes) {
+    const MpiProcess& process = *static_cast<const MpiProcess*>(state);
+    return process.ErrorOfCode(process.functions_->send(to, data, bytes), "send");
+  };
+  transport_.receive = [](void* state, int64_t from, void* data, int64_t bytes) {
+    const MpiProcess& process = *static_cast<const MpiProcess*>(state);
+    return process.ErrorOfCode(process.functions_->receive(from, data, bytes), "receive");
+  };
+  transport_.wait_all = [](void* state) {
+    const MpiProcess& process = *static_cast<const MpiProcess*>(state);
+    return process.ErrorOfCode(process.functions_->wait_all(), "transfer");
+  };
+}
 MpiProcess::~MpiProcess() = default;
 
 bool MpiProcess::IsLaunched() { return OwnLauncher() != nullptr; }
@@ -99,7 +114,7 @@ Result<std::unique_ptr<MpiProcess>> MpiProcess::Join() {
   library->Find(functions->text, "kdl_mpi_text");
   library->Find(functions->text_size, "kdl_mpi_text_size");
   std::unique_ptr<MpiProcess> process(new MpiProcess(std::move(functions)));
-  int code = process->functions_->open(&process->rank_, &process->count_);
+  int code = process->functions_->open(&process->transport_.rank, &process->transport_.count);
   Status opened = process->StatusOfCode(code, "start");
   if (!opened.ok()) return opened.failure();
   return process;
@@ -112,15 +127,11 @@ Status MpiProcess::StatusOfCode(int code, const char* what) const {
   return Failure{fmt::format("MPI cannot {}: {}", what, text.c_str()), FailureKind::Environment};
 }
 
-Status MpiProcess::Send(int64_t to, const std::byte* data, size_t bytes) {
-  return StatusOfCode(functions_->send(to, data, static_cast<int64_t>(bytes)), "send");
+kdl_error* MpiProcess::ErrorOfCode(int code, const char* what) const {
+  Status status = StatusOfCode(code, what);
+  if (status.ok()) return nullptr;
+  return kdl_error_create(KDL_ERROR_DEVICE, status.failure().message.c_str());
 }
-
-Status MpiProcess::Receive(int64_t from, std::byte* data, size_t bytes) {
-  return StatusOfCode(functions_->receive(from, data, static_cast<int64_t>(bytes)), "receive");
-}
-
-Status MpiProcess::WaitAll() { return StatusOfCode(functions_->wait_all(), "transfer"); }
 
 Status MpiProcess::Close() { return StatusOfCode(functions_->close(), "end"); }
 

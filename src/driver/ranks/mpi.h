@@ -9,23 +9,21 @@
 namespace kdl::driver {
 
 /// A process that an MPI launcher such as `mpirun` has started together with others.
-class MpiProcess final : public Transport {
+class MpiProcess {
  public:
   /// Returns whether the environment says that a launcher has started this process.
   static bool IsLaunched();
   /// Compiles the functions that call MPI with the launcher's `mpicc`, loads them and initializes MPI. All processes of the
   /// launcher must call this. At most one object can exist in the lifetime of a process.
   static Result<std::unique_ptr<MpiProcess>> Join();
-  ~MpiProcess() override;
+  ~MpiProcess();
   MpiProcess(const MpiProcess&) = delete;
   MpiProcess& operator=(const MpiProcess&) = delete;
 
-  int64_t rank() const { return rank_; }
-  int64_t count() const { return count_; }
+  int64_t rank() const { return transport_.rank; }
+  int64_t count() const { return transport_.count; }
+  const kdl_transport& transport() const { return transport_; }
 
-  Status Send(int64_t to, const std::byte* data, size_t bytes) override;
-  Status Receive(int64_t from, std::byte* data, size_t bytes) override;
-  Status WaitAll() override;
   /// Waits until all processes call it.
   Status Close();
   /// Ends all processes of the launcher. Other processes may be waiting for this one, so a process that has failed must
@@ -36,10 +34,10 @@ class MpiProcess final : public Transport {
   struct Functions;
   explicit MpiProcess(std::unique_ptr<Functions> functions);
   Status StatusOfCode(int code, const char* what) const;
+  kdl_error* ErrorOfCode(int code, const char* what) const;
 
   std::unique_ptr<Functions> functions_;
-  int64_t rank_ = 0;
-  int64_t count_ = 1;
+  kdl_transport transport_;
 };
 
 }  // namespace kdl::driver

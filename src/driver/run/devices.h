@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "driver/options.h"
-#include "driver/ranks/ownership.h"
+#include "driver/ranks/boxes.h"
 #include "driver/run/run_program.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"

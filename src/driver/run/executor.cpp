@@ -58,7 +58,9 @@ Status StatusOf(kdl_error* error) {
 
 Executor::Executor(kdl_context* context, const ir::Module& module,
                    std::map<Name, kdl_device*> devices)
-    : context_(context), module_(module), devices_(std::move(devices)) {}
+    : context_(context), module_(module), devices_(std::move(devices)) {
+  KDL_CHECK(SetRanks({}).ok(), "a program has one rank");
+}
 
 Executor::~Executor() {
   for (kdl_event* event : events_) kdl_event_free(event);
@@ -87,11 +89,12 @@ void Executor::ForgetRuns(size_t arguments) {
   for (kdl_event* event : events_) kdl_event_free(event);
   events_.clear();
   waited_ = 0;
+  for (const auto& [first, memories] : memories_) kdl_ranks_remove(ranks_.get(), &tensors_[first]);
+  memories_.clear();
   for (size_t i = arguments; i < tensors_.size(); ++i) kdl_array_free(&tensors_[i]);
   tensors_.resize(arguments);
   for (const Workspace& workspace : workspaces_) kdl_buffer_free(workspace.buffer);
   workspaces_.clear();
-  distributed_ = {};
 }
 
 std::vector<HostTensor> Executor::ShapesOf(const interp::LaunchRequest& request) const {

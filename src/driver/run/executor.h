@@ -3,12 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "driver/ranks/rank_memories.h"
+#include "driver/ranks/rank_traffic.h"
 #include "driver/ranks/transport.h"
 #include "driver/run/contracts.h"
 #include "driver/run/host_tensor.h"
@@ -66,9 +67,9 @@ class Executor final : public interp::ProgramHost {
   }
 
   /// Sets the ranks of the program's device. Without this call, there is one.
-  void SetRanks(const LocalRanks& ranks) { ranks_ = ranks; }
+  Status SetRanks(const LocalRanks& ranks);
   /// Returns what the ranks of this process have sent so far.
-  const RankTrafficTable& rank_traffic() const { return distributed_.traffic; }
+  RankTrafficTable rank_traffic() const;
 
   /// Runs the program and waits for all operations that it has started. If some failed, returns the
   /// failure of the first in program order.
@@ -135,13 +136,6 @@ class Executor final : public interp::ProgramHost {
   Status WaitForStarted();
   Status AllocRanks(const interp::AllocRequest& request, interp::TensorId first);
   void FreeRanks(interp::TensorId tensor);
-  void AddToMessage(const interp::FetchRequest& request, int64_t owner, const Box& box);
-  /// Returns the elements of a box in the memory that a rank of this process has for the tensor.
-  kdl_array PartOfRank(const PendingMessage& message, int64_t rank, const Box& box);
-  Status StartReceive(PendingMessage& message);
-  Status Send(PendingMessage& message);
-  Status CopyBox(const PendingMessage& message, const kdl_array& own, const Box& box);
-  Status Unpack(const PendingMessage& message);
   Status Read(interp::TensorId tensor, HostTensor& into);
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,
@@ -190,8 +184,12 @@ class Executor final : public interp::ProgramHost {
   std::vector<kdl_array> tensors_;     ///< indexed by id; an entry has no buffer after Free
   std::vector<kdl_event*> events_;     ///< indexed by id, in program order
   std::vector<Workspace> workspaces_;  ///< indexed by id
-  LocalRanks ranks_;
-  RankMemories distributed_;
+  struct FreeRanksHandle {
+    void operator()(kdl_ranks* ranks) const { kdl_ranks_free(ranks); }
+  };
+  std::unique_ptr<kdl_ranks, FreeRanksHandle> ranks_;
+  /// For each distributed tensor, by the id of its first memory, the memories of the ranks of this process.
+  std::map<uint32_t, std::vector<interp::TensorId>> memories_;
   Launching last_;
   std::function<void(const interp::LaunchRequest&)> observer_;
   size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for

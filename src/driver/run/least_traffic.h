@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver/ranks/ownership.h"
+#include "driver/ranks/boxes.h"
 #include "driver/run/arguments.h"
 #include "interp/memory_host.h"
 

@@ -39,7 +39,7 @@ Status Mapped(const kdl_array& array, kdl_map_access access, Use&& use) {
 Status PlacedProgram::Place(const BoundProgram& bound) {
   if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
   executor_.emplace(place_.context, place_.module, devices_);
-  executor_->SetRanks(place_.ranks);
+  if (Status made = executor_->SetRanks(place_.ranks); !made.ok()) return made;
   executor_->SetContracts(place_.contracts, &place_.sources, place_.launch_checks);
   return MoveIn(bound);
 }

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "driver/ranks/exchange.h"
+#include "driver/ranks/boxes.h"
 #include "driver/run/program_arguments.h"
 #include "interp/run.h"
 #include "interp/tensor_memory.h"

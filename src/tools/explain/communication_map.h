@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "driver/ranks/rank_memories.h"
+#include "driver/ranks/boxes.h"
+#include "driver/ranks/rank_traffic.h"
 #include "driver/run/arguments.h"
 #include "ir/module.h"
 #include "support/result.h"

@@ -1,0 +1,92 @@
+/* Programs whose tensors are distributed over ranks. An application that is started as several processes says once how they
+ * send bytes to each other (`kdl_use_mpi` in use_mpi.h does it for MPI), and then calls its programs in all processes, with the
+ * same arguments. The functions after kdl_context_set_transport are for compiled programs. The conventions are those of
+ * runtime.h. */
+#pragma once
+
+#include "kdl/queue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* How the processes that share the work of programs send bytes to each other. `send` and `receive` start a transfer and return
+ * at once; the bytes stay in place until `wait_all` returns, which waits for all transfers of this process. The n-th receive
+ * from a process belongs to the n-th send of that process to this one. All transfers of a context are started by the
+ * threads that call its programs, so the programs must be called in the same order in all processes. */
+typedef struct kdl_transport {
+  int64_t rank;  /* the number of this process, from 0 */
+  int64_t count; /* how many processes there are */
+  void* state;   /* passed to the functions */
+  kdl_error* (*send)(void* state, int64_t to, const void* data, int64_t bytes);
+  kdl_error* (*receive)(void* state, int64_t from, void* data, int64_t bytes);
+  kdl_error* (*wait_all)(void* state);
+  void (*release)(
+      void* state); /* called when the context no longer uses the transport; may be NULL */
+} kdl_transport;
+
+/* Sets the transport with which programs of the context share their work. Without one, the process does all of it. NULL removes
+ * the transport. No program may be running. */
+kdl_error* kdl_context_set_transport(kdl_context* context, const kdl_transport* transport);
+
+/* The ranks of a device, and the distributed tensors of one call of a program. */
+typedef struct kdl_ranks kdl_ranks;
+
+/* Creates the ranks of a program: one for each process of the context's transport. They form a grid with `axes` axes of these
+ * lengths; without axes, there is one with all ranks. If a grid has another number of ranks than there are processes, it is an
+ * error, unless there is only one process. */
+kdl_error* kdl_ranks_create(kdl_context* context, const int64_t* shape, int32_t axes,
+                            kdl_ranks** ranks);
+
+/* Creates ranks for a transport, which the caller keeps. If it is NULL, this process has all ranks of the grid. */
+kdl_error* kdl_ranks_create_with(const kdl_transport* transport, const int64_t* shape, int32_t axes,
+                                 kdl_ranks** ranks);
+void kdl_ranks_free(kdl_ranks* ranks);
+
+/* Return the number of ranks, and the first and the end of those of this process. */
+int64_t kdl_ranks_count(const kdl_ranks* ranks);
+int64_t kdl_ranks_first(const kdl_ranks* ranks);
+int64_t kdl_ranks_end(const kdl_ranks* ranks);
+
+/* Return the first and the end of the indices that a rank owns in a dimension of this size, which is distributed along an axis
+ * of the grid, or over all ranks if the axis is -2. */
+int64_t kdl_ranks_owned_first(const kdl_ranks* ranks, int64_t size, int64_t rank, int64_t axis);
+int64_t kdl_ranks_owned_end(const kdl_ranks* ranks, int64_t size, int64_t rank, int64_t axis);
+
+/* Adds a distributed tensor. `memories` contains a whole tensor for each rank of this process. `axes` contains, for each
+ * dimension, the axis along which it is distributed, -2 for all ranks, or -1. In the following functions, `tensor` is the
+ * first of the memories. The caller keeps the memories until it removes the tensor. */
+kdl_error* kdl_ranks_add(kdl_ranks* ranks, const kdl_array* memories, const int64_t* axes);
+void kdl_ranks_remove(kdl_ranks* ranks, const kdl_array* tensor);
+
+/* Requests the elements first[d] .. end[d] - 1 of each dimension for a rank. All processes must make the same requests for all
+ * ranks, in the same order. `cause` says why, for statistics. */
+kdl_error* kdl_ranks_fetch(kdl_ranks* ranks, const kdl_array* tensor, int64_t rank,
+                           const int64_t* first, const int64_t* end, const char* cause);
+
+/* kdl_ranks_start_fetches starts to send what has been requested; `queue` copies between ranks of this process. Operations that
+ * write what is sent must have ended. kdl_ranks_finish_fetches waits until everything has arrived. Operations that use memory
+ * which receives elements must have ended. */
+kdl_error* kdl_ranks_start_fetches(kdl_ranks* ranks, kdl_queue* queue);
+kdl_error* kdl_ranks_finish_fetches(kdl_ranks* ranks);
+
+/* Says that the owners have written a tensor, so that what ranks have received of it is out of date. If this process has several
+ * ranks, overwrites it, so that a missing request is noticed: as floats, the elements are NaN. */
+kdl_error* kdl_ranks_rewritten(kdl_ranks* ranks, const kdl_array* tensor);
+
+/* What the ranks of this process have sent for one tensor and cause. The strings are valid while the ranks exist. */
+typedef struct kdl_rank_traffic {
+  const char* tensor;
+  const char* cause;
+  int64_t messages;
+  int64_t bytes;
+} kdl_rank_traffic;
+
+/* Stores at most `capacity` rows, ordered by tensor and cause, and returns how many there are. */
+int64_t kdl_ranks_get_traffic(const kdl_ranks* ranks, kdl_rank_traffic* traffic, int64_t capacity);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif

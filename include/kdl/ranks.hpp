@@ -1,0 +1,61 @@
+// The ranks of a compiled program in C++ on top of ranks.h. An application only needs kdl_use_mpi (use_mpi.h), or
+// kdl_context_set_transport.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kdl/ranks.h"
+#include "kdl/runtime.hpp"
+
+namespace kdl::inline KDL_VERSIONED {
+
+// The ranks of a device during one call of a program.
+class Ranks {
+ public:
+  // Without a shape, the ranks have one axis.
+  Ranks(const Context& context, const std::vector<std::int64_t>& shape) {
+    kdl_ranks* ranks = nullptr;
+    Check(kdl_ranks_create(context.get(), shape.data(), static_cast<std::int32_t>(shape.size()),
+                           &ranks));
+    ranks_.reset(ranks);
+  }
+
+  std::int64_t count() const { return kdl_ranks_count(ranks_.get()); }
+  std::int64_t first() const { return kdl_ranks_first(ranks_.get()); }
+  std::int64_t end() const { return kdl_ranks_end(ranks_.get()); }
+  std::int64_t OwnedFirst(std::int64_t size, std::int64_t rank, std::int64_t axis) const {
+    return kdl_ranks_owned_first(ranks_.get(), size, rank, axis);
+  }
+  std::int64_t OwnedEnd(std::int64_t size, std::int64_t rank, std::int64_t axis) const {
+    return kdl_ranks_owned_end(ranks_.get(), size, rank, axis);
+  }
+
+  void Add(const Tensor& tensor, const std::vector<std::int64_t>& axes) const {
+    Check(kdl_ranks_add(ranks_.get(), &tensor.array(), axes.data()));
+  }
+  // Waits for the events in `after`, which write what is sent.
+  void Fetch(const Tensor& tensor, std::int64_t rank, const std::vector<std::int64_t>& first,
+             const std::vector<std::int64_t>& end, const char* cause, const Queue::After& after,
+             const char* place) const {
+    for (const Event& event : after) Check(kdl_event_wait(event.get(), -1));
+    Check(kdl_ranks_fetch(ranks_.get(), &tensor.array(), rank, first.data(), end.data(), cause),
+          place);
+  }
+  void StartFetches() const { Check(kdl_ranks_start_fetches(ranks_.get(), nullptr)); }
+  void FinishFetches() const { Check(kdl_ranks_finish_fetches(ranks_.get())); }
+  // Waits for the events in `after`, which write the tensor.
+  void Rewritten(const Tensor& tensor, const Queue::After& after = {}) const {
+    for (const Event& event : after) Check(kdl_event_wait(event.get(), -1));
+    Check(kdl_ranks_rewritten(ranks_.get(), &tensor.array()));
+  }
+
+ private:
+  struct Free {
+    void operator()(kdl_ranks* ranks) const { kdl_ranks_free(ranks); }
+  };
+  std::unique_ptr<kdl_ranks, Free> ranks_;
+};
+
+}  // namespace kdl::inline KDL_VERSIONED

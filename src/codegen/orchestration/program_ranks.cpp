@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/orchestration/program_printer.h"
+#include "ir/views.h"
+
+// Prints the ops of programs whose tensors are distributed over ranks. A process of a compiled program has one rank, so a
+// distributed tensor has one memory in it: the tensor itself.
+
+namespace kdl::codegen {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+void ProgramPrinter::PrintRankDevices() {
+  ir::Walk(function_.body, [this](const Op* op) {
+    bool has_ranks = op->kind() == OpKind::Ranks ||
+                     (op->kind() == OpKind::Alloc && op->HasAttr(AttrKey::RankAxes));
+    if (!has_ranks) return;
+    Name device = op->attr<AttrKey::Device>();
+    if (ranks_.contains(device)) return;
+    auto declared = std::ranges::find(module_.devices, device, &ir::Device::name);
+    ranks_[device] = names_.Pick(devices_.at(device) + "_ranks");
+    syntax_->OpenRanks(writer_, ranks_.at(device), declared->rank_shape);
+  });
+}
+
+const std::string& ProgramPrinter::RanksOf(const Op* op) const {
+  return ranks_.at(op->attr<AttrKey::Device>());
+}
+
+void ProgramPrinter::PrintRanks(const Op* op) {
+  static constexpr Request kRequests[] = {Request::RankCount, Request::RankFirst, Request::RankEnd};
+  for (size_t i = 0; i < op->results().size(); ++i)
+    variables_[op->result(i)] = syntax_->Text({kRequests[i], RanksOf(op), {}});
+}
+
+void ProgramPrinter::PrintOwned(const Op* op) {
+  static constexpr std::pair<Request, std::string_view> kParts[] = {{Request::OwnedFirst, "first"},
+                                                                    {Request::OwnedEnd, "end"}};
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    const Value* result = op->result(i);
+    if (needs_.Uses(result) == 0) continue;
+    Call call{kParts[i].first, RanksOf(op), {}};
+    for (const Value* operand : op->operands())
+      call.items.emplace_back(Unwrapped(Text(operand, LiteralStyle::Plain)));
+    call.items.emplace_back(fmt::format("{}", op->attr<AttrKey::RankAxis>()));
+    std::string text = syntax_->Text(call);
+    const std::string& name = NewVariable(result, Wanted(result, std::string(kParts[i].second)));
+    syntax_->Constant(writer_, Scalar::I64, name, text, true, Place(op));
+  }
+}
+
+void ProgramPrinter::PrintRankMemory(const Op* op) {
+  variables_[op->result()] = variables_.at(op->operand(0));
+}
+
+void ProgramPrinter::PrintFetch(const Op* op) {
+  ir::FetchOp fetch(const_cast<Op*>(op));
+  auto texts = [&](std::span<Value* const> values) {
+    std::vector<std::string> bounds;
+    for (const Value* value : values) bounds.push_back(Unwrapped(Text(value, LiteralStyle::Plain)));
+    return Item(Item::Kind::Sizes, std::move(bounds));
+  };
+  Call call{Request::Fetch, RanksOf(op), {}};
+  call.items = {TensorText(fetch.tensor()),
+                Unwrapped(Text(fetch.rank(), LiteralStyle::Plain)),
+                texts(fetch.lo()),
+                texts(fetch.hi()),
+                Quoted(op->attr<AttrKey::Cause>().text()),
+                Events(fetch.after()),
+                {Item::Kind::Place, {FailurePlace(op)}}};
+  syntax_->Print(writer_, call, {}, "");
+}
+
+/// Kernels that use the memories must have ended before elements arrive.
+void ProgramPrinter::PrintFinishFetches(const Op* op) {
+  Name device = op->attr<AttrKey::Device>();
+  syntax_->Print(writer_, {Request::StartFetches, RanksOf(op), {}}, {}, "");
+  for (const auto& [on, queue] : queues_)
+    if (on == device)
+      syntax_->Print(writer_, {Request::Wait, syntax_->Queue(devices_.at(on), queue), {}}, {}, "");
+  syntax_->Print(writer_, {Request::FinishFetches, RanksOf(op), {}}, {}, "");
+}
+
+/// Later requests do not wait for the owners again.
+void ProgramPrinter::PrintRewritten(const Op* op) {
+  Call call{Request::Rewritten, RanksOf(op), {TensorText(op->operand(0))}};
+  call.items.push_back(Events(op->Segment(ir::RewrittenOp::at_after)));
+  syntax_->Print(writer_, call, {}, "");
+}
+
+}  // namespace kdl::codegen
