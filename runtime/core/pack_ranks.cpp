@@ -43,7 +43,8 @@ bool IsRankOfPack(const kdl_variant& variant, std::string_view constant) {
 
 Error FindRanks(const kdl_variant& variant, std::string_view name, std::vector<PackRank>* ranks) {
   const std::size_t open = name.rfind('<');
-  if (open == std::string_view::npos) return nullptr;
+  // Most names state no rank. This must not allocate memory, because each launch does it.
+  if (open == std::string_view::npos || name.find(kPrefix, open) == name.npos) return nullptr;
   for (const std::string_view constant :
        Split(name.substr(open + 1, name.size() - open - 2), ',')) {
     if (!IsRankOfPack(variant, constant)) continue;

@@ -43,6 +43,7 @@ class PackShapes {
   std::int32_t CountPacks(std::size_t p) const;
   // Whether it is known which dimensions of the view belong to packs. Other checks report views for which it is not.
   bool IsDetermined(std::size_t p);
+
   // Calls `visit(pack, first, count)` for each dimension of the parameter: with its pack or null, and the dimensions of
   // the view that belong to it.
   template <class Visit>
