@@ -46,7 +46,7 @@ SKIPPED = 77
 # each day, or all with --all: each takes minutes.
 SLOW_SCRIPTS = ["orchestration.py", "aarch64.py", "contracts.py", "generated_names.py", "passes_equal.py", "frameworks.py",
                 "cmake_project.py", "onnx_nodes.py", "single_files.py", "c_source.py", "math_accuracy.py", "compile_time.py",
-                "versions.py", "packages.py", "kernels.py", "cuda.py", "dynamic.py", "folds.py", "levels.py", "shared_library.py",
+                "versions.py", "packages.py", "kernels.py", "cuda.py", "dynamic.py", "folds.py", "levels.py", "cmake_shared.py",
                 "guard_pages.py", "pipes.py", "pipelines.py"]
 SLOW = ["unit_codegen", "unit_targets", *SLOW_SCRIPTS]
 MOST_NAMED = 12  # of the slow commands of a stage

@@ -19,6 +19,7 @@ import argparse
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -135,6 +136,7 @@ def compared(what, calls, mine, theirs):
             at += value.nbytes
             checks.expect(f"{what}: {function.name} {sizes}: {name}", len(parts[0]) == len(parts[1]) and same(*parts), f"{parts}")
         ran += ends[0] == bytes(8)
+    checks.expect(f"{what}: calls ran", ran > 0)
     return ran
 
 
@@ -179,7 +181,10 @@ def emitted(path, module, folder, options):
         if built.returncode == 0:
             break
     if not header.exists():
-        none.touch()
+        if not none.exists():
+            why = re.search(r"\[E0401\]|\[E0990\]", built.stderr)  # an integer without a value; an op that C cannot express
+            checks.expect(f"{path.name} becomes C, or an error says why not", why, built.stderr)
+            none.touch()
         return []
     functions = [Function(None, docs, name, arguments) for docs, name, arguments in FUNCTION.findall(header.read_text())]
     return [function for function in functions if function.supported()]
