@@ -64,7 +64,11 @@ def check_contents(wheel):
     components = {one["name"] for one in parts["components"]}
     checks.expect("the list of components has those that are linked",
                   {"llvm-toolchain-19", "isl", "gmp", "gcc-12", "jemalloc", "antlr4-cpp-runtime", "fmtlib"} <= components, str(components))
-    checks.expect("each has a licence", all(one["licenses"] for one in parts["components"]))
+    named = re.search(r"^License-Expression: (.*)$", texts["METADATA"], re.MULTILINE)
+    licences = {one["expression"] for part in [*parts["components"], parts["metadata"]["component"]] for one in part["licenses"]}
+    checks.expect("the licence of the wheel names those of all components", named and all(one in named[1] for one in licences), texts["METADATA"])
+    packages = {name.rpartition("/")[2] for name in names if "licenses/debian/" in name}
+    checks.expect("each component has the licence file of a package", len(packages) >= len(components), f"{components} {packages}")
     checks.expect("licence files are listed", all(f"License-File: {name.partition('licenses/')[2]}\n" in texts["METADATA"]
                                                   for name in texts if name.startswith("licenses/")))
     checks.expect("and there", {"licenses/LICENSE", "licenses/debian/llvm-19-dev.txt", "licenses/common/LGPL-3.txt"} <= texts.keys(), str(sorted(texts)))
@@ -152,7 +156,7 @@ def main():
     if not list((BUILD / "python/kernelc").glob("_core*.so")):
         print("the build has no Python package, because Python's headers are missing")
         return 77
-    succeed("the program is linked", "cmake", "--build", BUILD, "--target", "kernelc_portable", "kdl_python", "kdl_python_sources", "kdl_inside")
+    succeed("the program is linked", "cmake", "--build", BUILD, "--target", "kdl_wheel_inputs")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         told = succeed("the wheel is packed", sys.executable, PACKING / "wheel.py", "--fast", BUILD, folder)

@@ -12,6 +12,9 @@ import zipfile
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent
+# The versions of glibc for which there are manylinux tags; from 2.34 on, for each. binaries.py in the folder runtime/python/packing of kernelc
+# has them, too, for its own wheel: this file must work without any other.
+POLICIES = [17, 24, 26, 27, 28, 31, *range(34, 80)]
 FIELDS = ("name", "version", "dependencies", "requires-python", "description")
 
 
@@ -55,9 +58,10 @@ def _metadata(project: dict[str, Any]) -> str:
 
 
 def _platform(files: dict[str, bytes]) -> str:
-    """Returns the platform tag for the newest version of glibc that the files need."""
+    """Returns the platform tag for the newest version of glibc that the files need: the next one that pip and PyPI know."""
     found = [int(minor) for name, content in files.items() if name.endswith(".so") for minor in re.findall(rb"\0GLIBC_2\.(\d+)", content)]
-    return f"manylinux_2_{max([17, *found])}_{platform.machine()}"
+    newest = max(found, default=0)
+    return f"manylinux_2_{min((one for one in POLICIES if one >= newest), default=newest)}_{platform.machine()}"
 
 
 def _digest(content: bytes) -> str:

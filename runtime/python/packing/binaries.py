@@ -8,7 +8,7 @@ SYSTEM = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libdl.so.2", "libpthread.so
           "ld-linux-aarch64.so.1"}
 # The architectures of wheels, by the number in the header of ELF files.
 MACHINES = {62: "x86_64", 183: "aarch64"}
-# The versions of glibc for which there are policies; from 2.34 on, for each.
+# The versions of glibc for which there are policies; from 2.34 on, for each. kernelc/backend.py has them, too, for wheels of kernels.
 POLICIES = [(2, 17), (2, 24), (2, 26), (2, 27), (2, 28), (2, 31), *((2, minor) for minor in range(34, 80))]
 
 

@@ -32,5 +32,5 @@ if [ "$architecture" != "$native" ]; then
 fi
 build=$folder/build-$architecture
 (cd "$top" && cmake --preset release -B "$build" "$@")
-cmake --build "$build" --target kernelc_portable kdl_python kdl_python_sources kdl_inside
+cmake --build "$build" --target kdl_wheel_inputs
 /usr/bin/python3 "$here/wheel.py" "$build" "$folder"

@@ -4,13 +4,14 @@ import json
 import pathlib
 import re
 import subprocess
+import tomllib
 import urllib.parse
 from typing import NamedTuple
 
 from binaries import PackError, run
 
 # The licence of kernelc itself.
-OWN = "Apache-2.0 WITH LLVM-exception"
+OWN = tomllib.loads((pathlib.Path(__file__).resolve().parents[1] / "pyproject.toml").read_text())["project"]["license"]
 # The licences of the parts that are linked, by the name of Debian's source package.
 LICENCES = {
     "antlr4-cpp-runtime": "BSD-3-Clause",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Packs the Python package of a build folder as a wheel: wheel.py [--fast] BUILD OUT
 
-The build folder must contain the targets kernelc_portable, kdl_python, kdl_python_sources and kdl_inside. The wheel contains the compiler and all
-libraries that not every system has. `--fast` compresses less.
+The target kdl_wheel_inputs must be built. The wheel contains the compiler and all libraries that not every system has. `--fast` compresses
+less.
 """
 
 import argparse
@@ -29,7 +29,8 @@ def version():
 
 
 def inputs_of(build):
-    """Returns the files outside of the project that were linked into the program, except the system's, as the linker has listed them."""
+    """Returns the files outside of the project that were linked into the program, except the system's, as the linker has listed them. The
+    extension module and kdl_inside.o contain parts of the C++ library only, which the program contains, too."""
     listed = (build / "src/portable/inputs.d").read_text().replace("\\\n", " ")
     files = {build / word for word in re.findall(r"(?:\\ |\S)+", listed.partition(":")[2].partition("\n\n")[0])}
     if not files:
@@ -89,7 +90,8 @@ def pack(build, out, level=9):
         about = f"kernelc-{version()}.dist-info"
         licences = {"LICENSE": (ROOT / "LICENSE").read_bytes(), **components.licence_files(packages)}
         texts = {
-            "METADATA": metadata(components.expression(parts), licences), "entry_points.txt": entry_points(), "sboms/kernelc.cdx.json": components.bill(version(), parts),
+            "METADATA": metadata(components.expression(parts), licences), "entry_points.txt": entry_points(),
+            "sboms/kernelc.cdx.json": components.bill(version(), parts),
             "WHEEL": f"Wheel-Version: 1.0\nGenerator: kernelc\nRoot-Is-Purelib: false\nTag: {tag}\n"}
         files = {f"kernelc/{file.name}": (file.read_bytes(), False)
                  for file in sorted((build / "python/kernelc").iterdir()) if file.suffix in (".py", ".pyi", ".typed")}
