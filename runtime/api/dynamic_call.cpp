@@ -63,6 +63,15 @@ const CalledKernel* FindFitting(const CalledKernel& kernel,
   return fits ? kernel.strided.get() : nullptr;
 }
 
+// Whether the variant is for calls with these optional tensors, and without the others.
+bool HasSameTensors(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    const kdl_param_desc& param = variant.params[p];
+    if (param.is_tensor != 0 && IsAbsent(variant, param) != IsNothing(given[p])) return false;
+  }
+  return true;
+}
+
 Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given) {
   const Candidate& any = kernels[0].candidate;
   for (std::size_t p = 0; p < given.size(); ++p) {
@@ -75,14 +84,20 @@ Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dyn
   std::string text = Concat(any.kernel->name, " is called with");
   const char* comma = " ";
   for (std::size_t p = 0; p < given.size(); ++p) {
-    if (any.variant->params[p].is_tensor == 0) continue;
-    text += Concat(comma, any.variant->params[p].name, ": ",
-                   IsNothing(given[p]) ? "NULL" : Describe(*given[p].value.tensor));
+    if (any.variant->params[p].is_tensor == 0 || IsNothing(given[p])) continue;
+    text += Concat(comma, any.variant->params[p].name, ": ", Describe(*given[p].value.tensor));
     comma = ", ";
   }
-  text += "; it takes ";
-  for (const CalledKernel& kernel : kernels)
-    text += Concat(&kernel == kernels.data() ? "" : ", or ", Signature(*kernel.candidate.variant));
+  auto has_same = [&](const CalledKernel& kernel) {
+    return HasSameTensors(*kernel.candidate.variant, given);
+  };
+  const bool is_any_same = std::any_of(kernels.begin(), kernels.end(), has_same);
+  const char* before = "; it takes ";
+  for (const CalledKernel& kernel : kernels) {
+    if (is_any_same && !has_same(kernel)) continue;
+    text += Concat(before, Signature(*kernel.candidate.variant));
+    before = ", or ";
+  }
   return Invalid(text);
 }
 
@@ -211,6 +226,22 @@ kdl_tensor GivenView(const kdl_param_desc& param, const kdl_dynamic_arg& given) 
   return view;
 }
 
+// Checks that no written tensor overlaps another one, as the caller has given them: merged views lack the gaps in which
+// elements of others may be.
+Error CheckGivenApart(const Candidate& candidate, std::span<const kdl_dynamic_arg> given) {
+  Binding binding;
+  binding.candidate = candidate;
+  binding.tensors.Reserve(given.size());
+  binding.spans.Reserve(given.size());
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    const kdl_param_desc& param = candidate.variant->params[p];
+    if (param.is_tensor == 0) continue;
+    const kdl_tensor& view = binding.tensors.Add(GivenView(param, given[p]));
+    KDL_RETURN_IF_ERROR(CheckView(view, Concat("array '", param.name, "'"), &binding.spans.Add()));
+  }
+  return CheckWrittenApart(binding);
+}
+
 // Performs the checks of the launch, except those that depend on strides.
 Error CheckWithoutGaps(const DenseArguments& arguments, Binding* binding) {
   const kdl_variant& variant = *binding->candidate.variant;
@@ -233,6 +264,7 @@ Error CheckWithoutGaps(const DenseArguments& arguments, Binding* binding) {
 
 Error CheckDynamic(std::span<const CalledKernel> kernels, DynamicArguments arguments) {
   MergedDynamic merged;
+  const std::span<const kdl_dynamic_arg> original = arguments.given;
   KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kIgnore, &arguments));
   const std::span<const kdl_dynamic_arg> given = arguments.given;
   const std::int64_t core_num = arguments.core_num;
@@ -253,7 +285,7 @@ Error CheckDynamic(std::span<const CalledKernel> kernels, DynamicArguments argum
   }
   Error error = core_num == KDL_CORES_AUTO ? nullptr : CheckCores(core_num);
   if (error == nullptr) error = FindSizes(&binding);
-  if (error == nullptr) error = CheckWrittenApart(binding);
+  if (error == nullptr) error = CheckGivenApart(binding.candidate, original);
   if (error == nullptr) error = CheckWithoutGaps(call.arguments(core_num), &binding);
   return OfLaunch(binding.candidate.kernel->name, std::move(error));
 }

@@ -165,7 +165,8 @@ bool IsShapeMark(const kdl_variant& variant, std::string_view constant) {
 std::string Signature(const kdl_variant& variant) {
   std::string text = "(";
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    text += Concat(p == 0 ? "" : ", ", ParameterType(variant.params[p]));
+    if (IsAbsent(variant, variant.params[p])) continue;
+    text += Concat(text.size() == 1 ? "" : ", ", ParameterType(variant.params[p]));
   }
   text += ')';
   const char* before = " with ";
