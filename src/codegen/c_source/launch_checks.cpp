@@ -80,9 +80,9 @@ void RefuseWrong(Writer& w, bool may_divide_by_zero, std::string_view place, std
 void CheckSizes(Writer& w, const FaceCall& call) {
   for (const FaceConstant& size : call.sizes) {
     RefuseLaunch(w, size.name + " >= 0", fmt::format("the size {} is negative", size.source_name));
-    RefuseLaunch(w, fmt::format("{} <= INT64_C({})", size.name, KDL_LARGEST_SIZE),
-                 fmt::format("the size {} is too large; the maximum is {}", size.source_name,
-                             KDL_LARGEST_SIZE));
+    RefuseLaunch(
+        w, fmt::format("{} <= INT64_C({})", size.name, KDL_LARGEST_SIZE),
+        fmt::format("size {} is too large; the maximum is {}", size.source_name, KDL_LARGEST_SIZE));
   }
 }
 

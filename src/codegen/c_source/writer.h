@@ -32,7 +32,8 @@ std::string_view MemoryType(Scalar scalar);
 
 Scalar IntegerOf(int bytes, bool is_signed);
 
-/// A vector type: `kdl_f32x8`, which GNU C has, and which is a struct for other compilers. The lanes of a bool are 0 or -1, in integers of the size `mask_bits`: `kdl_m32x8`.
+/// A vector type: `kdl_f32x8`, which GNU C has, and which is a struct for other compilers. The lanes of a bool are 0 or -1, in integers of
+/// the size `mask_bits`: `kdl_m32x8`.
 std::string VectorType(Scalar scalar, int64_t lanes, int mask_bits);
 /// The number of lanes of the C type for a vector of `lanes`: a power of two. The others are unused.
 int64_t PaddedLanes(int64_t lanes);
