@@ -12,6 +12,7 @@
 #include "driver/diagnostics.h"
 #include "support/io.h"
 #include "support/near_names.h"
+#include "support/system_error.h"
 
 namespace kdl::driver {
 
@@ -47,13 +48,33 @@ std::string ReasonOf(const Failure& failure) {
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
+/// Reports that a path cannot be written. Who has to act determines the id, and so the exit code.
+void ReportUnwritable(const std::string& path, const std::string& reason, FailureKind kind,
+                      DiagnosticEngine& diagnostics) {
+  if (kind == FailureKind::Environment) {
+    diagnostics.Report(diag::MachineFailed, {}, fmt::format("cannot write '{}': {}", path, reason));
+  } else {
+    diagnostics.Report(diag::CannotWrite, {}, path, reason);
+  }
+}
+
+/// Reports that a path cannot be read.
+void ReportUnreadable(const std::string& path, const std::string& reason, FailureKind kind,
+                      DiagnosticEngine& diagnostics) {
+  if (kind == FailureKind::Environment) {
+    diagnostics.Report(diag::MachineFailed, {}, fmt::format("cannot read '{}': {}", path, reason));
+  } else {
+    diagnostics.Report(diag::CannotRead, {}, path, reason);
+  }
+}
+
 /// Returns the path of an output with symbolic links resolved. On error, for example if the parent
 /// folder does not exist, reports it and returns nothing.
 std::optional<std::string> WritablePath(const std::string& output, DiagnosticEngine& diagnostics) {
   std::error_code none;
   Result<std::string> place = ThroughLinks(output);
   if (!place.ok()) {
-    diagnostics.Report(diag::CannotWrite, {}, output, ReasonOf(place.failure()));
+    ReportUnwritable(output, ReasonOf(place.failure()), place.failure().kind, diagnostics);
     return std::nullopt;
   }
   fs::path folder = fs::path(*place).parent_path();
@@ -131,7 +152,7 @@ bool AnyRefused(const std::vector<OutputFile>& files, DiagnosticEngine& diagnost
 
 bool ReportUnwritten(const OutputFile& file, const Failure& failure,
                      DiagnosticEngine& diagnostics) {
-  diagnostics.Report(diag::CannotWrite, {}, file.path, ReasonOf(failure));
+  ReportUnwritable(file.path, ReasonOf(failure), failure.kind, diagnostics);
   return false;
 }
 
@@ -145,7 +166,7 @@ std::optional<std::string> ReadRewrittenFile(const std::string& path, size_t max
     if (error == std::errc::no_such_file_or_directory) {
       ReportMissing(path, diagnostics);
     } else {
-      diagnostics.Report(diag::CannotRead, {}, path, error.message());
+      ReportUnreadable(path, error.message(), KindOfError(error.value(), false), diagnostics);
     }
     return std::nullopt;
   }
@@ -163,7 +184,7 @@ std::optional<std::string> ReadRewrittenFile(const std::string& path, size_t max
   }
   Result<std::string> text = ReadFile(path, max_bytes);
   if (text.ok()) return std::move(*text);
-  diagnostics.Report(diag::CannotRead, {}, path, ReasonOf(text.failure()));
+  ReportUnreadable(path, ReasonOf(text.failure()), text.failure().kind, diagnostics);
   return std::nullopt;
 }
 
@@ -183,7 +204,7 @@ void AddInputs(const std::vector<std::string>& paths) {
 std::optional<std::string> ReadStandardInput(size_t max_bytes, DiagnosticEngine& diagnostics) {
   Result<std::string> text = kdl::ReadStandardInput(max_bytes);
   if (text.ok()) return std::move(*text);
-  diagnostics.Report(diag::CannotRead, {}, "standard input", ReasonOf(text.failure()));
+  ReportUnreadable("standard input", ReasonOf(text.failure()), text.failure().kind, diagnostics);
   return std::nullopt;
 }
 
@@ -203,7 +224,7 @@ bool MayWrite(const std::vector<std::string>& outputs, std::string_view how,
 bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) diagnostics.Report(diag::CannotWrite, {}, path, error.message());
+  if (error) ReportUnwritable(path, error.message(), KindOfError(error.value(), true), diagnostics);
   return !error;
 }
 

@@ -10,12 +10,16 @@
 #include <cstring>
 #include <filesystem>
 
+#include "support/system_error.h"
+
 namespace kdl {
 
 namespace {
 
 Failure SystemFailure(std::string_view action, const std::string& path) {
-  return {fmt::format("cannot {} '{}': {}", action, path, std::strerror(errno)), FailureKind::User};
+  bool writes = action != "open" && action != "read";
+  return {fmt::format("cannot {} '{}': {}", action, path, std::strerror(errno)),
+          KindOfError(errno, writes)};
 }
 
 bool WriteAll(int descriptor, std::string_view bytes) {
@@ -80,6 +84,25 @@ Result<std::string> ReadAll(int descriptor, const std::string& path, size_t max_
 }
 
 }  // namespace
+
+FailureKind KindOfError(int error, bool writes) {
+  switch (error) {
+    case EIO:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return FailureKind::Environment;
+    case EACCES:
+    case EDQUOT:
+    case EFBIG:
+    case ENOSPC:
+    case EPERM:
+    case EROFS:
+      return writes ? FailureKind::Environment : FailureKind::User;
+    default:
+      return FailureKind::User;
+  }
+}
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   // O_NONBLOCK keeps open() from waiting on a named pipe that has no writer.

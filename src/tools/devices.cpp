@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -78,7 +79,7 @@ int RunDevices(const driver::Options& options, const targets::Registry& registry
   driver::Context context(made);
   if (status.ok()) status = AddInterpreters(context.get(), registry);
   std::string text = status.ok() ? "" : status.failure().message + "\n";
-  bool all = status.ok();
+  int code = status.ok() ? driver::kExitDone : static_cast<int>(status.failure().kind);
   auto rows = nlohmann::ordered_json::array();
   if (status.ok() && options.files.empty()) {
     for (const targets::Family* family : registry.families())
@@ -88,12 +89,12 @@ int RunDevices(const driver::Options& options, const targets::Registry& registry
   for (const std::string& spec : options.files) {
     if (!status.ok()) break;
     Result<std::string> line = Describe(context.get(), spec);
-    all &= line.ok();
+    if (!line.ok()) code = std::max(code, static_cast<int>(line.failure().kind));
     Add(spec, line, text, rows);
   }
   driver::AddJson("devices", JsonText(rows));
   if (!driver::PrintOutput(text)) return driver::kExitEnvironment;
-  return all ? driver::kExitDone : driver::kExitInput;
+  return code;
 }
 
 }  // namespace kdl::tools
