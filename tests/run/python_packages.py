@@ -9,12 +9,14 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import zipfile
 
 from shared import checks
 
 PACKAGE = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python/kernelc"
-KERNELS = '''
+KERNELS = '''// Numbers, "scaled" and added
 /// y = a * x. Says "hello".
 export kernel scale<T: f32 | f64>(a: f32, x: in T[M, N], y: out T[M, N]) {
     spmd for i in M by 8, j in N by 64 { y[i, j] = (a as T) * x[i, j]; }
@@ -132,6 +134,62 @@ assert (y == -3).all()
 '''
 
 
+# What a vendor writes into pyproject.toml, and what must be in the wheel's METADATA.
+OWN_PROJECT = '''
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+
+[project]
+name = "Numbers.of"
+version = "v1.2-post1+local-x"
+description = "Scales numbers"
+readme = "README.md"
+requires-python = ">=3.11"
+license = "MIT AND Apache-2.0 WITH LLVM-exception"
+license-files = ["COPYING", "licenses/*"]
+authors = [{name = "A. Vendor", email = "a@vendor.example"}, {name = "B. Vendor"}]
+maintainers = [{email = "m@vendor.example"}]
+keywords = ["kernels", "numbers"]
+classifiers = ["Operating System :: POSIX :: Linux"]
+dependencies = ["numpy>=1.24"]
+
+[project.urls]
+Home = "https://vendor.example"
+
+[project.scripts]
+numbers-of = "numbers_of.main:main"
+
+[project.optional-dependencies]
+Torch_2 = ["torch>=2.4; python_version < '4'", "kdl @ https://vendor.example/kdl.whl"]
+'''
+OWN_METADATA = '''Metadata-Version: 2.4
+Name: Numbers.of
+Version: 1.2.post1+local.x
+Summary: Scales numbers
+Author: B. Vendor
+Author-email: "A. Vendor" <a@vendor.example>
+Maintainer-email: m@vendor.example
+License-Expression: MIT AND Apache-2.0 WITH LLVM-exception
+License-File: COPYING
+License-File: licenses/kernelc.txt
+Keywords: kernels,numbers
+Classifier: Operating System :: POSIX :: Linux
+Project-URL: Home, https://vendor.example
+Requires-Python: >=3.11
+Requires-Dist: numpy>=1.24
+Provides-Extra: torch-2
+Requires-Dist: torch>=2.4 ; (python_version < '4') and extra == 'torch-2'
+Requires-Dist: kdl @ https://vendor.example/kdl.whl ; extra == 'torch-2'
+Description-Content-Type: text/markdown
+
+# Numbers
+'''
+VERSIONS = {"1.0+local-x": "1.0+local.x", "1.2-post1": "1.2.post1", "1.2-1": "1.2.post1", "V01.2-RC.3": "1.2rc3", "1!2.0alpha": "1!2.0a0", "1.0.dev": "1.0.dev0",
+            "1.0-r4.dev2": "1.0.post4.dev2", "2026.11": "2026.11"}
+
+
 def call(*words, **options):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, **options)
 
@@ -140,6 +198,79 @@ def succeed(what, *words, **options):
     done = call(*words, **options)
     checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
     return done.stdout if done.returncode == 0 else ""
+
+
+def contents(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def check_licences(wheel):
+    """A wheel contains files of kernelc, and so its licence."""
+    inside = contents(wheel)
+    about = "numbers_of-0.1.0.dist-info"
+    metadata = inside[f"{about}/METADATA"].decode()
+    checks.expect("the licence is in the wheel", b"LLVM Exceptions" in inside.get(f"{about}/licenses/licenses/kernelc.txt", b""), list(inside))
+    for line in ("License-Expression: LicenseRef-Proprietary AND Apache-2.0 WITH LLVM-exception", "License-File: licenses/kernelc.txt",
+                 'Summary: Numbers, "scaled" and added'):
+        checks.expect(line, line in metadata.splitlines(), metadata)
+
+
+def check_own_project(folder):
+    """A vendor's project has metadata, tests, data and an environment."""
+    own = folder / "own"
+    shutil.copytree(folder / "project", own)
+    for name, text in {"pyproject.toml": OWN_PROJECT, "README.md": "# Numbers\n", "COPYING": "Do it.\n", "tests/__init__.py": "", "tests/test_it.py": "", "numbers_of/table.csv": "1\n",
+                       "numbers_of/data/more.bin": "2", ".venv/__init__.py": "", "env/pyvenv.cfg": "", "env/__init__.py": "", "numbers_of/__pycache__/a.pyc": "",
+                       "numbers_of/main.py": "def main():\n    print('main')\n"}.items():
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_text(text)
+    build = "import sys, backend; print(backend.{}(sys.argv[1]))"
+    name = succeed("a wheel with metadata", sys.executable, "-c", build.format("build_wheel"), folder, cwd=own).strip()
+    checks.expect("its name", name.startswith("numbers_of-1.2.post1+local.x-cp311-abi3-"), name)
+    inside = contents(folder / name)
+    about = "numbers_of-1.2.post1+local.x.dist-info"
+    checks.expect("its metadata", inside[f"{about}/METADATA"].decode() == OWN_METADATA, inside[f"{about}/METADATA"].decode())
+    checks.expect("its commands", inside[f"{about}/entry_points.txt"] == b"[console_scripts]\nnumbers-of = numbers_of.main:main\n", list(inside))
+    checks.expect("its folders", {name.partition("/")[0] for name in inside} == {"numbers_of", about}, list(inside))
+    checks.expect("its data", inside["numbers_of/table.csv"] == b"1\n" and inside["numbers_of/data/more.bin"] == b"2", list(inside))
+    checks.expect("its licences", inside[f"{about}/licenses/COPYING"] == b"Do it.\n" and f"{about}/licenses/licenses/kernelc.txt" in inside, list(inside))
+    succeed("pip installs it", sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", folder / "own-site", folder / name)
+    ran = call(folder / "own-site/bin/numbers-of", env={"PYTHONPATH": str(folder / "own-site"), "PATH": "/usr/bin"})
+    checks.expect("the command runs", ran.stdout == "main\n", ran.stderr)
+
+    name = succeed("an archive of the sources", sys.executable, "-c", build.format("build_sdist"), folder, cwd=own).strip()
+    whole = "numbers_of-1.2.post1+local.x"
+    with tarfile.open(folder / name) as archive:
+        names = archive.getnames()
+    shutil.unpack_archive(folder / name, folder / "unpacked")
+    checks.expect("what it contains", {f"{whole}/{part}" for part in ("PKG-INFO", "pyproject.toml", "backend.py", "tests/test_it.py", "licenses/kernelc.txt", "numbers_of/table.csv")} <= set(names)
+                  and not any("venv" in name or "__pycache__" in name for name in names), names)
+    succeed("pip makes a wheel of it", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w", folder / "dist", folder / "unpacked" / whole)
+
+    for given, normal in VERSIONS.items():
+        said = succeed(given, sys.executable, "-c", "import sys, backend; print(backend._version(sys.argv[1]))", given, cwd=own)
+        checks.expect(f"{given} is {normal}", said == normal + "\n", said)
+    for change, says in {('version = "v1.2', 'version = "one.2'): "is not a version", ("keywords", "key-words"): "does not know the field 'key-words'",
+                         ('"COPYING"', '"COPY"'): "no file matches 'COPY'", ("Operating System ::", "License ::"): "no classifier may begin with"}.items():
+        (own / "pyproject.toml").write_text(OWN_PROJECT.replace(*change))
+        ran = call(sys.executable, "-c", build.format("build_wheel"), folder, cwd=own)
+        checks.expect(f"refused: {change[1]}", ran.returncode != 0 and says in ran.stderr, ran.stderr)
+
+
+def check_installed(folder):
+    """`cmake --install` installs what --emit python needs."""
+    build = PACKAGE.parents[1]
+    if not (build / "CMakeCache.txt").exists():
+        return checks.skip("an installation", "this is not a build folder")
+    # The component contains what other targets build, which need not be there.
+    prefix = folder / "prefix"
+    succeed("the package is installed", "cmake", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_COMPONENT=kernelc", "-P", build / "runtime/python/cmake_install.cmake")
+    (prefix / "bin").mkdir()
+    shutil.copy2(build / "bin/kernelc", prefix / "bin/kernelc")
+    succeed("an installed kernelc writes a project", prefix / "bin/kernelc", "build", "numbers_of.kdl", "--emit", "python", "-o", "installed", cwd=folder)
+    same = {str(file.relative_to(folder / "project")) for file in (folder / "project").rglob("*")} == {str(file.relative_to(folder / "installed")) for file in (folder / "installed").rglob("*")}
+    checks.expect("it is the same project", same, list((folder / "installed").rglob("*")))
 
 
 def main():
@@ -158,6 +289,9 @@ def main():
         checks.expect("the wheel has a tag", len(wheels) == 1, list(folder.glob("dist/*")))
         if not wheels:
             return checks.end()
+        check_licences(wheels[0])
+        check_own_project(folder)
+        check_installed(folder)
         site = folder / "site"
         succeed("pip installs it", sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", site, wheels[0])
         alone = {"PATH": "/nowhere", "PYTHONPATH": str(site), "HOME": name}

@@ -30,10 +30,10 @@ struct PythonProject {
 };
 
 /// Returns a project whose kernels run on the device of a spec. The folder `inner` of the package contains what
-/// calls them, and `images` the kernels.
+/// calls them, and `images` the kernels. If `description` is empty, the project's description lists the kernels.
 PythonProject PrintPython(const ir::Module& module, const std::string& runtime_name,
                           const std::string& device, const std::string& inner,
-                          const std::string& images);
+                          const std::string& images, const std::string& description);
 
 /// Returns what NAME.c defines, as data.
 CallTable CallTableOf(const ir::Module& module, const std::string& runtime_name);

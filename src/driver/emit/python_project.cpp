@@ -1,6 +1,7 @@
 #include "driver/emit/python_project.h"
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -24,12 +25,27 @@ constexpr const char* kBackend = "backend.py";
 constexpr const char* kCopied[] = {kExtension,  "_core.pyi",  "arrays.py", "calling.py",
                                    "errors.py", "library.py", "py.typed",  "torch_ops.py"};
 
-/// Returns the folder of the package kernelc: in a build, or around the program if the package contains it.
+constexpr std::string_view kLicence =
+#include "licence.inc"
+    ;
+
+/// Returns the folder of the package kernelc: in a build, in an installation, or around the program if the package
+/// contains it.
 fs::path FindPackage() {
   std::error_code error;
-  for (const fs::path& path : {OwnRoot() / "python/kernelc", OwnRoot()})
+  for (const fs::path& path :
+       {OwnRoot() / "python/kernelc", OwnRoot() / KDL_PYTHON_FOLDER / "kernelc", OwnRoot()})
     if (fs::exists(path / kExtension, error)) return path;
   return {};
+}
+
+/// Returns the first line of the comment at the beginning of the source. Doc comments belong to what follows them.
+std::string FirstComment(std::string_view text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  if (!line.starts_with("//") || line.starts_with("///") || line.starts_with("//!")) return "";
+  size_t begin = line.find_first_not_of("/ \t\r");
+  size_t end = line.find_last_not_of(" \t\r");
+  return begin == std::string_view::npos ? "" : std::string(line.substr(begin, end - begin + 1));
 }
 
 }  // namespace
@@ -45,14 +61,15 @@ std::vector<OutputFile> PythonProjectFiles(Session& s, const Compilation& made,
             "of `pip install kernelc`");
     return {};
   }
-  codegen::PythonProject texts =
-      codegen::PrintPython(*made.module, runtime_name, device, kInner, kImages);
+  codegen::PythonProject texts = codegen::PrintPython(
+      *made.module, runtime_name, device, kInner, kImages,
+      s.sources.file_count() == 0 ? "" : FirstComment(s.sources.text(FileId(0))));
   std::string package = texts.package + "/";
   std::vector<OutputFile> files = {
       {"pyproject.toml", texts.project},       {package + "__init__.py", texts.init},
       {package + "__init__.pyi", texts.stubs}, {package + "py.typed", ""},
       {package + "torch.py", texts.torch},     {package + kImages, std::move(images)},
-      {package + kInner + "/__init__.py", ""}};
+      {package + kInner + "/__init__.py", ""}, {"licenses/kernelc.txt", std::string(kLicence)}};
   auto copy = [&](const std::string& name, const std::string& to) {
     Result<std::string> bytes = ReadFile((own / name).string(), kMostOfTool);
     if (bytes.ok()) {
