@@ -28,6 +28,7 @@ struct JsonObject {
   /// If only the object is printed: everything that is printed until its end, also by kernels.
   std::unique_ptr<CapturedOutput> captured;
   std::string output;  ///< otherwise: what PrintOutput has printed
+  std::string aside;   ///< if only the object is printed: what PrintAside would print
   nlohmann::ordered_json members;
 };
 std::optional<JsonObject> json;
@@ -87,11 +88,19 @@ void AddJson(std::string_view key, std::string_view value) {
 std::string EndJson(int exit_code) {
   json->members["exit_code"] = exit_code;
   json->members["output"] = json->captured ? json->captured->Text() : json->output;
+  if (!json->aside.empty()) json->members["aside"] = json->aside;
   std::string text = JsonText(json->members) + "\n";
   json.reset();
   return text;
 }
 
-void PrintAside(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void PrintAside(std::string_view text) {
+  // Progress, which only terminals show, is not part of the object.
+  if (PrintsAside() || ErrorsGoToTerminal()) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  } else {
+    json->aside += text;
+  }
+}
 
 }  // namespace kdl::driver

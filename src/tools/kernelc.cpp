@@ -53,6 +53,15 @@ std::string VersionText(const targets::Registry& families) {
   return fmt::format("kernelc {}\ntargets: {}\n", KDL_VERSION, kinds);
 }
 
+/// Prints a page that the arguments ask for instead of running a command: as JSON if they request that.
+int PrintPage(const std::vector<std::string>& words, const std::string& text) {
+  if (std::ranges::find(words, "--json") == words.end()) return Print(text);
+  driver::BeginJson(words[0], driver::JsonPlace::Output);
+  int code = Print(text);
+  int printed = Print(driver::EndJson(code));
+  return code == driver::kExitDone ? printed : code;
+}
+
 /// Prints usage errors, as JSON if the arguments request that. Returns the exit code.
 int UsageError(const DiagnosticEngine& diagnostics, const std::vector<std::string>& words) {
   bool json = std::ranges::find(words, "--json") != words.end();
@@ -102,13 +111,13 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
         .Help("`kernelc --help` lists the commands");
     return UsageError(diagnostics, words);
   }
-  if (words[0] == "--help" || words[0] == "-h") return Print(driver::HelpText());
-  if (words[0] == "--version") return Print(VersionText(families));
+  if (words[0] == "--help" || words[0] == "-h") return PrintPage(words, driver::HelpText());
+  if (words[0] == "--version") return PrintPage(words, VersionText(families));
   const driver::CommandInfo* command = driver::ParseCommand(words[0], diagnostics);
   if (!command) return UsageError(diagnostics, words);
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
   if (!options) return UsageError(diagnostics, words);
-  if (options->help) return Print(driver::HelpText(*command));
+  if (options->help) return PrintPage(words, driver::HelpText(*command));
   std::vector<std::string> code_files = NamedCodeFiles(*options, families);
   if (options->allow_plugins) families.AllowAll();
   for (const std::string& file : code_files) families.Allow(file);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/report.h"
+#include "support/json_text.h"
 #include "support/source.h"
 #include "tools/commands.h"
 
@@ -121,6 +123,14 @@ std::vector<driver::OutputFile> FilesOf(std::span<const Template> templates,
   return files;
 }
 
+bool WriteAll(const std::vector<driver::OutputFile>& files, DiagnosticEngine& diagnostics) {
+  for (const driver::OutputFile& file : files) {
+    std::string folder = std::filesystem::path(file.path).parent_path().string();
+    if (!driver::MakeFolder(folder, diagnostics)) return false;
+  }
+  return driver::WriteOutputFiles(files, diagnostics);
+}
+
 /// Writes the project, and returns the text that lists its files.
 std::string WriteProject(const driver::Options& options, DiagnosticEngine& diagnostics) {
   namespace fs = std::filesystem;
@@ -138,12 +148,17 @@ std::string WriteProject(const driver::Options& options, DiagnosticEngine& diagn
   }
   if (diagnostics.has_errors()) return "";
   auto files = options.python ? FilesOf(kPython, folder, name) : FilesOf(kCMake, folder, name);
-  std::string listed;
-  for (const driver::OutputFile& file : files) {
-    if (!driver::MakeFolder(fs::path(file.path).parent_path().string(), diagnostics)) return "";
-    listed += file.path + "\n";
+  if (!WriteAll(files, diagnostics)) {
+    fs::remove_all(folder, none);  // a part of a project would be in the way of the next try
+    return "";
   }
-  if (!driver::WriteOutputFiles(files, diagnostics)) return "";
+  std::string listed;
+  nlohmann::ordered_json paths = nlohmann::ordered_json::array();
+  for (const driver::OutputFile& file : files) {
+    listed += file.path + "\n";
+    paths.push_back(file.path);
+  }
+  driver::AddJson("files", JsonText(paths));
   return listed + fmt::format("\n{}/README.md says how to build and test it\n", folder);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "driver/files.h"
 #include "driver/report.h"
 #include "support/io.h"
+#include "support/json_text.h"
 #include "support/source.h"
 #include "syntax/format.h"
 #include "syntax/limits.h"
@@ -128,6 +130,7 @@ std::optional<std::string> Shrink(const driver::Options& options, const std::str
     return std::nullopt;
   }
   driver::PrintAside(fmt::format("the command {}\n", (*first)->text()));
+  driver::AddJson("failure", JsonText(nlohmann::json((*first)->text())));
   Shrinker shrinker(text, *command, **first);
   Result<std::string> shrunk = std::move(shrinker).Shrink();
   if (ErrorsGoToTerminal()) driver::PrintAside("\n");
@@ -151,12 +154,17 @@ int RunShrink(const driver::Options& options, const targets::Registry&) {
                (options.output.empty() || driver::MakeFolder(options.output, diagnostics));
   if (ready && driver::MayWrite({small}, "name another folder after -o", diagnostics))
     shrunk = Shrink(options, *text, diagnostics);
+  bool printed = true;
   if (shrunk && driver::WriteOutputFiles({{small, *shrunk}}, diagnostics)) {
-    driver::PrintOutput(
+    driver::AddJson("file", JsonText(nlohmann::json(small.string())));
+    driver::AddJson("text", JsonText(nlohmann::json(*shrunk)));
+    driver::AddJson("lines", fmt::to_string(LineCount(*shrunk)));
+    driver::AddJson("lines_before", fmt::to_string(LineCount(*text)));
+    printed = driver::PrintOutput(
         fmt::format("{}: {} of {} lines\n", small.string(), LineCount(*shrunk), LineCount(*text)));
   }
   driver::PrintDiagnostics(diagnostics, SourceManager());
-  return driver::ExitCodeOf(diagnostics);
+  return printed ? driver::ExitCodeOf(diagnostics) : driver::kExitEnvironment;
 }
 
 }  // namespace kdl::tools

@@ -6,10 +6,13 @@
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "driver/compile/stdlib.h"
@@ -18,6 +21,7 @@
 #include "driver/report.h"
 #include "support/diagnostics.h"
 #include "support/io.h"
+#include "support/json_text.h"
 #include "support/near_names.h"
 #include "support/process.h"
 #include "support/source.h"
@@ -78,6 +82,8 @@ struct Outcome {
   TestCounts counts;
   bool updated = false;
   std::string report;  ///< the text to print; may be empty
+  /// For --json, an object for each line of a table, or for a golden file.
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
 };
 
 /// Parses the line `3 passed, 1 failed` at the end of a run's output and removes it. Returns
@@ -95,6 +101,25 @@ std::optional<TestCounts> TakeCounts(ProcessResult& ran) {
   if (ran.signal != 0 || ran.timed_out || ran.exit_code != exit_code) return std::nullopt;
   text.resize(line);
   return counts;
+}
+
+/// Returns the rows of a file that has no table.
+nlohmann::ordered_json RowOf(const std::string& file, std::string_view result) {
+  nlohmann::ordered_json row = {{"file", file}, {"result", result}};
+  return nlohmann::ordered_json::array({std::move(row)});
+}
+
+/// Returns the outcome of a file that could not be tested, or was not to the end.
+Outcome Failed(const std::string& file, std::string report) {
+  return {{0, 1}, false, std::move(report), RowOf(file, "failed")};
+}
+
+/// Returns the rows in the object that a process has written, or none.
+nlohmann::ordered_json RowsIn(const std::string& path) {
+  Result<std::string> text = ReadFile(path, kMostOfTool);
+  if (!text.ok()) return nullptr;
+  nlohmann::ordered_json object = nlohmann::ordered_json::parse(*text, nullptr, false);
+  return object.is_object() ? object.value("rows", nlohmann::ordered_json()) : nullptr;
 }
 
 /// Tests the contracts of a file in a separate process, since errors in generated code may end the
@@ -117,16 +142,22 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   if (options.seed) pass_on("seed", fmt::format("{}", *options.seed));
   if (options.core_num) pass_on("core-num", fmt::format("{}", *options.core_num));
   if (options.opt_level) pass_on("opt-level", fmt::format("{}", *options.opt_level));
+  std::optional<TemporaryFolder> folder;
+  if (options.json) {
+    Result<TemporaryFolder> made = TemporaryFolder::Make();
+    if (!made.ok()) return Failed(file, made.failure().message + "\n");
+    folder.emplace(std::move(*made));
+    pass_on("json", folder->path() + "/rows.json");
+  }
   Result<ProcessResult> ran = RunProcess(request);
-  if (!ran.ok()) return {{0, 1}, false, ran.failure().message + "\n"};
+  if (!ran.ok()) return Failed(file, ran.failure().message + "\n");
   std::optional<TestCounts> counts = TakeCounts(*ran);
   if (counts && counts->passed + counts->failed == 0) return {};
   std::string text = fmt::format("{}\n{}{}", file, ran->out, ran->err);
-  if (counts) return {*counts, false, text};
-  return {{0, 1},
-          false,
-          text + fmt::format("FAILED: kernelc {}\nrerun: kernelc test --contracts {}\n",
-                             DescribeEnd(*ran, request), file)};
+  if (counts)
+    return {*counts, false, text, folder ? RowsIn(folder->path() + "/rows.json") : nullptr};
+  return Failed(file, text + fmt::format("FAILED: kernelc {}\nrerun: kernelc test --contracts {}\n",
+                                         DescribeEnd(*ran, request), file));
 }
 
 /// Whether the file may contain something to test. If it does not, it is not compiled. Only
@@ -142,19 +173,19 @@ Outcome RunFile(const std::string& file, const driver::Options& options,
   GoldenOutcome golden = RunGolden(file, settings);
   switch (golden.end) {
     case GoldenEnd::Passed:
-      return {{1, 0}, false, golden.report};
+      return {{1, 0}, false, golden.report, RowOf(file, "passed")};
     case GoldenEnd::Skipped:
-      return {{.skipped = 1}, false, golden.report};
+      return {{.skipped = 1}, false, golden.report, RowOf(file, "skipped")};
     case GoldenEnd::Failed:
-      return {{0, 1}, false, golden.report + "\n"};
+      return Failed(file, golden.report + "\n");
     case GoldenEnd::Updated:
-      return {{1, 0}, true, fmt::format("updated: {}\n", file)};
+      return {{1, 0}, true, fmt::format("updated: {}\n", file), RowOf(file, "updated")};
     case GoldenEnd::NotGolden:
       break;
   }
   if (fs::path(file).extension() != ".kdl" || settings.update) return {};
   Result<std::string> text = ReadFile(file, syntax::kMaxBytes);
-  if (!text.ok()) return {{0, 1}, false, text.failure().message + "\n"};
+  if (!text.ok()) return Failed(file, text.failure().message + "\n");
   return MentionsTests(*text) ? RunContracts(file, options, settings.kernelc) : Outcome{};
 }
 
@@ -214,7 +245,7 @@ class Progress {
 };
 
 TestCounts RunAll(const std::vector<std::string>& files, const driver::Options& options,
-                  const GoldenSettings& settings, size_t jobs) {
+                  const GoldenSettings& settings, size_t jobs, nlohmann::ordered_json& rows) {
   TestCounts counts;
   Progress progress;
   FilePool pool(files, options, settings, jobs);
@@ -224,6 +255,7 @@ TestCounts RunAll(const std::vector<std::string>& files, const driver::Options& 
     counts.passed += outcome.counts.passed;
     counts.failed += outcome.counts.failed;
     counts.skipped += outcome.counts.skipped;
+    for (const nlohmann::ordered_json& row : outcome.rows) rows.push_back(row);
     if (outcome.report.empty()) continue;
     progress.Clear();
     driver::PrintOutput(outcome.report);
@@ -250,9 +282,10 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
                                                                 : driver::kExitEnvironment;
   }
   TestCounts counts;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   if (!diagnostics.has_errors() && options.contracts) {
     for (const std::string& file : files) {
-      TestCounts of_file = TestContracts(options, families, file);
+      TestCounts of_file = TestContracts(options, families, file, rows);
       counts.passed += of_file.passed;
       counts.failed += of_file.failed;
     }
@@ -265,7 +298,7 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
       };
     }
     settings.lacks_target = [&](std::string_view word) { return LacksProcessor(word, families); };
-    counts = RunAll(files, options, settings, JobsOf(options));
+    counts = RunAll(files, options, settings, JobsOf(options), rows);
     bool found = counts.passed + counts.failed + counts.skipped != 0;
     bool asks = !found && !options.kernel.empty() && files.size() == 1 &&
                 fs::path(files[0]).extension() == ".kdl";
@@ -287,6 +320,7 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
   driver::AddJson("passed", fmt::to_string(counts.passed));
   driver::AddJson("failed", fmt::to_string(counts.failed));
   driver::AddJson("skipped", fmt::to_string(counts.skipped));
+  driver::AddJson("rows", JsonText(rows));
   bool printed = driver::PrintOutput(
       fmt::format("{} passed, {} failed{}\n", counts.passed, counts.failed, skipped));
   if (!printed) return driver::kExitEnvironment;

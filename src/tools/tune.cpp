@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -19,6 +21,7 @@
 #include "driver/run/select.h"
 #include "support/folder_lock.h"
 #include "support/io.h"
+#include "support/json_text.h"
 #include "tools/commands.h"
 #include "tools/measure/trials.h"
 #include "tools/timing/measure_options.h"
@@ -185,7 +188,32 @@ class Tuning {
     progress_.End();
     // The search also ends when the file cannot be written.
     if (session_.diagnostics.has_errors() || !Write()) return driver::Finish(session_);
+    AddResult(kernel);
     return driver::PrintOutput(Summary(kernel)) ? driver::kExitDone : driver::kExitEnvironment;
+  }
+
+  /// Adds a kernel to the object of --json: the chosen constants, and what was measured for all that were tried.
+  void AddResult(const TunedKernel& kernel) {
+    const TunedKernel::Trial* best = kernel.Best();
+    nlohmann::ordered_json row = {
+        {"kernel", kernel.kernel},        {"level", kernel.level},
+        {"threads", kernel.threads},      {"sizes", kernel.sizes},
+        {"selector", kernel.selector},    {"chosen", best ? best->tiles : kernel.selector},
+        {"gain", best ? best->gain : 1.0}};
+    row["trials"] = nlohmann::ordered_json::array();
+    for (const TunedKernel::Trial& trial : kernel.trials) {
+      nlohmann::ordered_json one = {{"tiles", trial.tiles}};
+      if (trial.failure.empty()) one["gain"] = trial.gain;
+      if (!trial.failure.empty()) one["failure"] = trial.failure;
+      if (auto times = times_.find({kernel.kernel, trial.tiles}); times != times_.end()) {
+        one["seconds"] = times->second.tried;
+        one["selector_seconds"] = times->second.selector;
+      }
+      row["trials"].push_back(std::move(one));
+    }
+    results_.push_back(std::move(row));
+    driver::AddJson("file", JsonText(nlohmann::json(path_)));
+    driver::AddJson("kernels", JsonText(results_));
   }
 
   /// Returns a spec for a single level, even if `spec_` covers several levels.
@@ -259,10 +287,11 @@ class Tuning {
       return trial;
     }
     try {
-      trial.gain = Gain(chosen, other);
+      Times& times = times_[{kernel.kernel, wanted}];
+      trial.gain = Gain(chosen, other, times);
       // When many trials are measured, some gain by chance. A gain must therefore be confirmed.
       if (trial.gain >= TunedKernel::kWorthwhile)
-        trial.gain = std::min(trial.gain, Gain(chosen, other));
+        trial.gain = std::min(trial.gain, Gain(chosen, other, times));
       trial.gain = driver::TunedKernel::AsWritten(trial.gain);
     } catch (const RunFailed& failed) {
       trial.failure = FirstLine(failed.failure.message);
@@ -270,8 +299,14 @@ class Tuning {
     return trial;
   }
 
+  /// The medians of the times of a trial, in seconds.
+  struct Times {
+    double selector = 0;
+    double tried = 0;
+  };
+
   /// Returns the speedup of `other` over `chosen`. They are measured alternately.
-  double Gain(PlacedKernel& chosen, PlacedKernel& other) const {
+  double Gain(PlacedKernel& chosen, PlacedKernel& other, Times& times) const {
     auto side = [](const char* name, PlacedKernel& kernel) {
       return measure::Side{name, [&kernel] {
                              Status ran = kernel.Launch();
@@ -284,6 +319,7 @@ class Tuning {
     limits.processor_time = MeansHost(spec_) && threads_ == 1;
     auto series =
         measure::MeasureInIterations({side("selector", chosen), side("tried", other)}, limits);
+    times = {measure::Median(series[0]), measure::Median(series[1])};
     return measure::Median(measure::Quotients(series[0], series[1]));
   }
 
@@ -333,6 +369,8 @@ class Tuning {
   int threads_ = 1;  ///< number of threads on the host; 0 for other devices
   std::vector<TunedKernel> known_;
   SearchProgress progress_;
+  std::map<std::pair<std::string, Tiles>, Times> times_;  ///< by kernel and tiles; of this run only
+  nlohmann::ordered_json results_ = nlohmann::ordered_json::array();
 };
 
 }  // namespace

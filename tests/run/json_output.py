@@ -18,6 +18,10 @@ export kernel twice(x: in f32[N], y: out f32[N]) {
 }
 ensures { y[i] ~ 2 * x[i]; }
 """
+KINDS = """export kernel kinds(a: out bool[N], b: out f32[N], c: out i64[N, 1], d: out f32[N]) {
+    spmd for i in N by 1 { a[i] = true; b[i] = 1.0 / 0.0; c[i, 0] = -9223372036854775807; d[i] = 0.1; }
+}
+"""
 EVERYWHERE = {"schema": int, "version": str, "command": str, "diagnostics": list, "exit_code": int, "output": str}
 QUICK = ["--set", "N=64", "--threads", "1", "--trials", "3", "--seconds", "1"]
 # For each command: its arguments, and what must hold for the object `o`.
@@ -26,8 +30,23 @@ COMMANDS = [
     (["build", "a.kdl", "--emit", "ir"], '"spmd" in o["output"]'),
     (["check", "a.kdl"], 'o["diagnostics"] == []'),
     (["run", "a.kdl", "--set", "N=5", "--verify"], '"bit for bit" in o["output"]'),
+    (["run", "a.kdl", "--set", "N=3", "--arg", "x=1", "--verify"], 'o["outputs"] == [{"name": "y", "type": "f32", "shape": [3], "values": [2, 2, 2]}]'),
+    (["run", "a.kdl", "--set", "N=3", "--verify"], 'o["verify"] == {"passed": True, "differences": [], "allowed": [], "contract": True}'),
+    (["run", "a.kdl", "--set", "N=100", "--out", "y=@y.npy"], 'o["outputs"] == [{"name": "y", "type": "f32", "shape": [100], "file": "y.npy"}] and "verify" not in o'),
+    (["run", "kinds.kdl", "--set", "N=2"], '[one["values"] for one in o["outputs"]] == [[True] * 2, ["inf"] * 2, [[-9223372036854775807]] * 2, [0.1] * 2]'),
+    (["run", "false.kdl", "--set", "N=2", "--arg", "x=1", "--verify"], 'o["verify"]["passed"] is False and o["verify"]["contract"] is False and o["exit_code"] == 1'),
     (["run", "talks.kdl", "--set", "N=1"], '"said 7\\n" in o["output"]'),
     (["test", "a.kdl"], 'o["passed"] == 1 and o["failed"] == 0'),
+    (["test", "a.kdl"], '{row["result"] for row in o["rows"]} == {"passed"} and o["rows"][0]["kernel"] == "twice" and o["rows"][0]["runs"] > 0'),
+    (["test", "false.kdl"], '"failed" in [row["result"] for row in o["rows"]] and o["failed"] == 1'),
+    (["test", "golden.kdl"], 'o["rows"] == [{"file": "golden.kdl", "result": "failed"}]'),
+    (["test", "--contracts", "a.kdl"], 'o["rows"] and {row["file"] for row in o["rows"]} == {"a.kdl"}'),
+    (["tune", "tiles.kdl", "--set", "N=64", "--trials", "3", "--seconds", "1", "--tuned", "t.tuned"],
+     'o["file"] == "t.tuned" and o["kernels"][0]["kernel"] == "twice" and o["kernels"][0]["chosen"] and all(t["seconds"] > 0 for t in o["kernels"][0]["trials"] if "seconds" in t)'),
+    (["shrink", "wrong_type.kdl", "--fails", "kernelc check {}"], 'o["file"] == "wrong_type.small.kdl" and "wrong" in o["text"] and o["lines"] < o["lines_before"] and o["failure"]'),
+    (["--version"], 'o["output"].startswith("kernelc ")'),
+    (["--help"], '"usage: kernelc" in o["output"]'),
+    (["build", "--help"], '"--emit" in o["output"]'),
     (["bench", "a.kdl", *QUICK], '[row["kernel"] for row in o["rows"]] == ["twice"] and o["rows"][0]["median"] > 0'),
     (["explain", "E0302"], 'o["entries"][0]["id"] == "E0302" and o["entries"][0]["explanation"]'),
     (["explain", "--all"], 'len(o["entries"]) > 200 and all(e["explanation"] and e["phase"] for e in o["entries"])'),
@@ -66,9 +85,9 @@ def check_command(words, holds, folder):
     checks.expect(f"{what}: exit code", found["exit_code"] == ran.returncode == plain.returncode, f"{ran.returncode} {plain.returncode}")
     checks.expect(f"{what}: {holds}", holding(holds, found), ran.stdout[:3000])
     checks.expect(f"{what}: nothing else", ran.stderr == "" and ran.stdout.count("\n") == 1, ran.stderr)
-    if words[0] != "bench":  # whose times differ
+    if words[0] not in ("bench", "tune"):  # whose times differ
         checks.expect(f"{what}: the same text", found["output"] == plain.stdout, found["output"][:3000])
-        texts = "".join(one["text"] for one in found["diagnostics"])
+        texts = found.get("aside", "") + "".join(one["text"] for one in found["diagnostics"])
         checks.expect(f"{what}: the same diagnostics", texts == plain.stderr, texts)
 
 
@@ -120,8 +139,15 @@ def main():
         (folder / "a.kdl").write_text(KERNEL)
         (folder / "talks.kdl").write_text("export kernel f(y: out f32[N]) { spmd for i in N by 1 { y[i] = 7; print(\"said\", 7); } }\n")
         (folder / "wrong.kdl").write_text("const N: int = 4;\nconst M: int = ;\n")
+        (folder / "false.kdl").write_text(KERNEL.replace("~ 2 *", "~ 3 *"))
+        (folder / "golden.kdl").write_text("//! args: check\n" + KERNEL.replace("2 * x", "2 * z"))
+        (folder / "tiles.kdl").write_text(KERNEL.replace("twice(", "twice<B: int = auto>(").replace("by 64", "by B"))
+        (folder / "wrong_type.kdl").write_text(KERNEL + "const wrong: int = true;\n")
+        (folder / "kinds.kdl").write_text(KINDS)
         for words, holds in COMMANDS:
             check_command(words, holds, folder)
+        found = json.loads(call("new", "made", "--json", folder=folder).stdout)
+        checks.expect("new: its files", found["files"] and all((folder / file).exists() for file in found["files"]), found)
         check_file(folder)
         check_bytes(folder)
         check_speed(folder)

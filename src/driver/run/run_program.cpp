@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "driver/diagnostics.h"
 #include "driver/files.h"
+#include "driver/report.h"
 #include "driver/run/executor.h"
 #include "driver/run/least_traffic.h"
 #include "driver/run/locate_errors.h"
@@ -22,6 +24,7 @@
 #include "driver/run/reference.h"
 #include "driver/run/summary.h"
 #include "ir/program_tensors.h"
+#include "support/json_text.h"
 #include "support/near_names.h"
 #include "support/result.h"
 
@@ -45,11 +48,30 @@ constexpr std::string_view kOpenInstructions =
     "the device's matrix instructions add in an order of their own";
 using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
 
+/// The result of --verify.
+struct Verdict {
+  bool passed = true;
+  std::vector<std::pair<std::string, std::string>> differences;  ///< outputs, and how they differ
+  OpenNames open;  ///< outputs that differ but are allowed to, grouped by reason
+};
+
+/// Returns a verdict as JSON. `contract` says whether the contract holds, or nothing without one.
+std::string VerdictJson(const Verdict& verdict, std::optional<bool> contract) {
+  nlohmann::ordered_json object = {{"passed", verdict.passed}};
+  object["differences"] = nlohmann::ordered_json::array();
+  for (const auto& [name, text] : verdict.differences)
+    object["differences"].push_back({{"name", name}, {"text", text}});
+  object["allowed"] = nlohmann::ordered_json::array();
+  for (const auto& [why, names] : verdict.open)
+    object["allowed"].push_back({{"names", names}, {"reason", why}});
+  if (contract) object["contract"] = *contract;
+  return JsonText(object);
+}
+
 /// Runs the program on the reference device and compares the results. `before` contains the
-/// arguments, and `after` contains the results of the run to check. `open` receives the names of
-/// outputs that differ but are allowed to, grouped by reason.
+/// arguments, and `after` contains the results of the run to check. Returns whether the outputs are as they must be.
 bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
-                           const BoundProgram& before, const BoundProgram& after, OpenNames& open,
+                           const BoundProgram& before, const BoundProgram& after, Verdict& verdict,
                            DiagnosticEngine& diagnostics) {
   RunPlace reference = place;
   const ir::Function& defining = DefiningProgram(place.module, program);
@@ -71,11 +93,13 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
     if (difference.empty()) continue;
     const ir::Value* tensor = program.params[i].value;
     if (by_instructions.contains(tensor)) {
-      open[by_updates.contains(tensor) ? kOpenUpdates : kOpenInstructions].push_back(argument.name);
+      verdict.open[by_updates.contains(tensor) ? kOpenUpdates : kOpenInstructions].push_back(
+          argument.name);
       continue;
     }
     equal = false;
     diagnostics.Report(diag::CheckFailed, {}, argument.name, difference);
+    verdict.differences.emplace_back(argument.name, difference);
   }
   return equal;
 }
@@ -218,16 +242,20 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
   std::string text;
   if (options.verbose) text = StatisticsText(place) + TrafficText(place.ranks, traffic);
-  OpenNames open;
-  bool checked =
-      !options.verify || CheckAgainstReference(place, program, *before, bound, open, diagnostics);
-  checked = (!contract || CheckEquations(*contract, *before, bound, place.sources, diagnostics)) &&
-            checked;
+  Verdict verdict;
+  verdict.passed = !options.verify ||
+                   CheckAgainstReference(place, program, *before, bound, verdict, diagnostics);
+  std::optional<bool> holds;
+  if (contract) holds = CheckEquations(*contract, *before, bound, place.sources, diagnostics);
+  verdict.passed = verdict.passed && holds.value_or(true);
+  bool checked = verdict.passed;
+  if (options.verify) AddJson("verify", VerdictJson(verdict, holds));
   bool located = options.locate_errors && LocateErrors(place, program, *before, bound, diagnostics);
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
+  AddJson("outputs", OutputsJson(bound));
   if (checked && options.verify) text += "verify: equal to the reference, bit for bit";
-  for (const auto& [why, names] : open) {
+  for (const auto& [why, names] : verdict.open) {
     if (checked) text += fmt::format(", but for {}: {}", QuotedList(names), why);
   }
   if (checked && options.verify) text += "\n";

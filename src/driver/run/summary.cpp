@@ -4,6 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "support/json_text.h"
 
 namespace kdl::driver {
 
@@ -24,6 +28,22 @@ std::string Nested(const HostTensor& tensor, size_t dim, int64_t& at) {
   for (int64_t i = 0; i < tensor.shape[dim]; ++i)
     text += (i == 0 ? "" : ", ") + Nested(tensor, dim + 1, at);
   return text + "]";
+}
+
+/// Returns the elements as nested lists, like Nested.
+nlohmann::ordered_json NestedJson(const HostTensor& tensor, size_t dim, int64_t& at) {
+  if (dim == tensor.shape.size()) {
+    std::string text = ElementText(tensor.scalar, ElementBits(tensor, at++));
+    nlohmann::ordered_json number = nlohmann::ordered_json::parse(text, nullptr, false);
+    return number.is_discarded() ? nlohmann::ordered_json(text) : number;
+  }
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (int64_t i = 0; i < tensor.shape[dim]; ++i) list.push_back(NestedJson(tensor, dim + 1, at));
+  return list;
+}
+
+bool IsShown(const BoundArgument& argument) {
+  return argument.is_tensor && argument.direction != ir::Direction::In && !argument.is_absent;
 }
 
 /// Returns the index of element n, such as `[3, 4]`.
@@ -63,14 +83,28 @@ std::string ElementsText(const HostTensor& tensor) {
 std::string Summary(const BoundProgram& program) {
   std::string text;
   for (const BoundArgument& argument : program.arguments) {
-    if (!argument.is_tensor || argument.direction == ir::Direction::In) continue;
-    if (argument.is_absent) continue;
+    if (!IsShown(argument)) continue;
     text += fmt::format("{}: {} = {}", argument.name,
                         TypeText(argument.tensor.scalar, argument.tensor.shape),
                         ElementsText(argument.tensor));
     text += argument.out_path.empty() ? "\n" : fmt::format(" -> {}\n", argument.out_path);
   }
   return text;
+}
+
+std::string OutputsJson(const BoundProgram& program) {
+  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  for (const BoundArgument& argument : program.arguments) {
+    if (!IsShown(argument)) continue;
+    const HostTensor& tensor = argument.tensor;
+    nlohmann::ordered_json output = {
+        {"name", argument.name}, {"type", Info(tensor.scalar).spelling}, {"shape", tensor.shape}};
+    int64_t at = 0;
+    if (StoredElementCount(tensor) <= kWhole) output["values"] = NestedJson(tensor, 0, at);
+    if (!argument.out_path.empty()) output["file"] = argument.out_path;
+    outputs.push_back(std::move(output));
+  }
+  return JsonText(outputs);
 }
 
 std::string Difference(const HostTensor& actual, const HostTensor& reference,

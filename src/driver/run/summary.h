@@ -13,6 +13,10 @@ namespace kdl::driver {
 /// f32[300, 200] = [0.5, -1, …]`. If --out wrote a file, the line ends with ` -> y.npy`.
 std::string Summary(const BoundProgram& program);
 
+/// Returns the same as JSON: a list of objects with name, element type, shape, the values of tensors of at most 64
+/// elements, and the file. Values that JSON cannot express, such as NaN, are strings.
+std::string OutputsJson(const BoundProgram& program);
+
 /// Returns the part of such a line after the `=`.
 std::string ElementsText(const HostTensor& tensor);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
@@ -304,6 +305,20 @@ class FileTest {
     return counts_;
   }
 
+  /// Adds the lines of the table as objects.
+  void AddRows(nlohmann::ordered_json& rows) const {
+    for (const Row& row : rows_) {
+      rows.push_back({{"file", options_.files[0]},
+                      {"kernel", row.kernel},
+                      {"target", row.target},
+                      {"cores", row.cores},
+                      {"shapes", row.shapes},
+                      {"runs", row.runs},
+                      {"result", row.ok ? "passed" : "failed"}});
+      if (!row.accepted.empty()) rows.back()["accepted"] = row.accepted;
+    }
+  }
+
  private:
   bool IsTested(const driver::Compilation& compilation, const ir::Function& function) const {
     bool asked = options_.kernel.empty() || driver::IsNamed(function, options_.kernel);
@@ -493,8 +508,11 @@ class FileTest {
 }  // namespace
 
 TestCounts TestContracts(const driver::Options& options, const targets::Registry& families,
-                         const std::string& file) {
-  return FileTest(options, families, file).TestKernels();
+                         const std::string& file, nlohmann::ordered_json& rows) {
+  FileTest test(options, families, file);
+  TestCounts counts = test.TestKernels();
+  test.AddRows(rows);
+  return counts;
 }
 
 }  // namespace kdl::tools

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "driver/options.h"
@@ -16,8 +17,8 @@ struct TestCounts {
 
 /// Tests the kernels of a .kdl file that have `ensures`. Each kernel runs with random shapes and
 /// inputs, with several numbers of cores and on each target. Its outputs are compared with
-/// `ensures`. Prints a table, and the failures.
+/// `ensures`. Prints a table, and the failures. Adds an object for each line of the table to `rows`.
 TestCounts TestContracts(const driver::Options& options, const targets::Registry& families,
-                         const std::string& file);
+                         const std::string& file, nlohmann::ordered_json& rows);
 
 }  // namespace kdl::tools
