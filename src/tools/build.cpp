@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,11 +12,14 @@
 #include <vector>
 
 #include "driver/compile/compile.h"
+#include "driver/diagnostics.h"
 #include "driver/emit/outputs.h"
 #include "driver/files.h"
 #include "driver/report.h"
 #include "support/json_text.h"
+#include "syntax/limits.h"
 #include "tools/commands.h"
+#include "tools/standard_input.h"
 
 namespace kdl::tools {
 
@@ -83,13 +87,28 @@ void AddKernels(const ir::Module& module) {
   driver::AddJson("kernels", kernels.dump());
 }
 
+/// Returns the standard input. Its outputs cannot have the name of a file, so --module must name them.
+std::optional<std::string> ReadInput(driver::Session& s) {
+  if (!s.options.module.empty()) return driver::ReadStandardInput(syntax::kMaxBytes, s.diagnostics);
+  s.diagnostics.Report(driver::diag::NoSuchFile, {}, kStandardInput)
+      .Help("to compile standard input, name the outputs: kernelc build - --module NAME");
+  return std::nullopt;
+}
+
 }  // namespace
 
-int RunBuild(const driver::Options& options, const targets::Registry& families) {
+int RunBuild(const driver::Options& given, const targets::Registry& families) {
+  driver::Options options = given;
+  bool reads_input = options.files[0] == kStandardInput;
+  if (reads_input) options.files[0] = kNameOfInput;
   driver::Session session(options, families);
   auto emits = driver::ParseEmits(options, families.texts(), session.diagnostics);
-  if (emits) {
-    Compilation made = driver::Compile(session, RequestOf(options, *emits));
+  std::optional<std::string> input;
+  if (reads_input) input = ReadInput(session);
+  if (emits && !session.diagnostics.has_errors()) {
+    driver::CompileRequest request = RequestOf(options, *emits);
+    request.text = std::move(input);
+    Compilation made = driver::Compile(session, std::move(request));
     std::vector<driver::OutputFile> files = Collect(session, made, *emits);
     if (!session.diagnostics.has_errors() && made.module) AddKernels(*made.module);
     if (!session.diagnostics.has_errors()) Write(session, files);
