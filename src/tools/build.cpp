@@ -109,6 +109,7 @@ int RunBuild(const driver::Options& given, const targets::Registry& families) {
     driver::CompileRequest request = RequestOf(options, *emits);
     request.text = std::move(input);
     Compilation made = driver::Compile(session, std::move(request));
+    if (reads_input) std::erase(made.files_read, kNameOfInput);  // make would look for this file
     std::vector<driver::OutputFile> files = Collect(session, made, *emits);
     if (!session.diagnostics.has_errors() && made.module) AddKernels(*made.module);
     if (!session.diagnostics.has_errors()) Write(session, files);

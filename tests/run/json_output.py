@@ -102,8 +102,9 @@ def check_file(folder):
     ran = call("check", "-", "--json", folder=folder, given=KERNEL.replace("2 * x", "2 * z"))
     found = json.loads(ran.stdout)
     checks.expect("standard input", [one["file"] for one in found["diagnostics"]][:1] == ["stdin.kdl"], ran.stdout)
-    ran = call("build", "-", "--module", "given", "--emit", "header", "--json", folder=folder, given=KERNEL)
-    checks.expect("build of standard input", json.loads(ran.stdout)["files"] == ["given.h"] and (folder / "given.h").exists(), ran.stdout)
+    ran = call("build", "-", "--module", "given", "--emit", "header,deps", "--json", folder=folder, given=KERNEL)
+    checks.expect("build of standard input", json.loads(ran.stdout)["files"] == ["given.h", "given.d"] and (folder / "given.h").exists(), ran.stdout)
+    checks.expect("standard input is no file for make", "stdin" not in (folder / "given.d").read_text())
 
 
 def check_bytes(folder):
