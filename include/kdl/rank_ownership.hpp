@@ -160,6 +160,9 @@ class Exchange {
   std::vector<BoxSet> received_;  // for each rank
 };
 
+// Products of sizes and numbers of ranks.
+__extension__ typedef __int128 Wide;
+
 inline Sharding::Sharding(std::int64_t size, std::int64_t parts, Shares shares)
     : size_(size),
       parts_(parts),
@@ -181,12 +184,12 @@ inline Indices Sharding::Owners(const Indices& of) const {
 
 // Returns floor(part * size / parts).
 inline std::int64_t Sharding::BeginOfBalanced(std::int64_t part) const {
-  return static_cast<std::int64_t>(static_cast<__int128>(part) * size_ / parts_);
+  return static_cast<std::int64_t>(static_cast<Wide>(part) * size_ / parts_);
 }
 
 inline std::int64_t Sharding::PartOf(std::int64_t index) const {
   if (shares_ == Shares::Equal) return index / length_;
-  return static_cast<std::int64_t>((static_cast<__int128>(index + 1) * parts_ - 1) / size_);
+  return static_cast<std::int64_t>((static_cast<Wide>(index + 1) * parts_ - 1) / size_);
 }
 
 inline RankGrid::RankGrid(std::vector<std::int64_t> shape)
