@@ -29,8 +29,8 @@ import inspect
 softmax = kernelc.compile("std.nn", kernel="softmax", defines={"T": "f32"}).softmax
 norm = kernelc.compile("std.nn", kernel="layer_norm", defines={"T": "f32"}).layer_norm
 assert np.allclose(softmax(np.zeros((2, 4), "f4")), 0.25) and norm.name == "layer_norm"
-assert softmax.__doc__.startswith("y = the softmax of each row of x.") and softmax.__doc__.endswith("\\ny: out f32[R.., C]")
-assert str(inspect.signature(softmax)) == "(x: 'in f32[R.., C]', y: 'out f32[R.., C]' = Ellipsis)"
+assert softmax.__doc__.startswith("y = the softmax of each row of x.") and softmax.__doc__.endswith("\\ny: out strided f32[R.., C]")
+assert str(inspect.signature(softmax)) == "(x: 'in strided f32[R.., C]', y: 'out strided f32[R.., C]' = Ellipsis)"
 again = kernelc.compile("std.nn", kernel="softmax", defines={"T": "f32"}).softmax  # from the cache
 assert again.__doc__ == softmax.__doc__ and "equal" in again.verify(np.ones((2, 4), "f4"))
 fails("the library has std.convert", kernelc.CompileError, lambda: kernelc.compile("std.nm"))
@@ -239,6 +239,12 @@ with kernelc.interpret():
     assert module.axpy.queue(1).submit(2, ones[:4], few).done() and (few == 2).all()
 ''',
     "errors of the compiler": '''
+import copy, pickle
+try:
+    kernelc.compile("export kernel f(x: out f32[N]) {}}")
+except kernelc.CompileError as error:
+    for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert str(again) == str(error) and again.diagnostics == error.diagnostics
 try:
     kernelc.compile("export kernel f(x: out f32[N]) {\\n    spmd for i in N by 8 { x[i] = y; }\\n}")
 except kernelc.CompileError as error:

@@ -63,6 +63,26 @@ def check_saved_meanwhile(folder):
         checks.expect(f"an import that is saved {which} the compiler runs", done.stdout == "5\n", done.stdout + done.stderr)
 
 
+def check_always_saved(folder):
+    """A file that is saved each time while the compiler runs is compiled a limited number of times, and never taken from the cache."""
+    (folder / "always.kdl").write_text("export kernel f(x: out i32[1]) { spmd for i in 1 by 1 { x[i] = 6; } }\n")
+    saves = folder / "always"
+    saves.write_text(f'#!/bin/sh\nkernelc "$@"\ncode=$?\necho "// $$" >> {folder}/always.kdl\nexit $code\n')
+    saves.chmod(0o755)
+    text = f'import os\nos.environ["KERNELC"] = "{saves}"\nimport kernelc\ntry: print(kernelc.compile("{folder}/always.kdl").f()[0])\n'
+    done = run(text + 'except kernelc.Error as error: print("changed" if "has changed" in str(error) else error)\n', folder)
+    checks.expect("a file that always changes", done.stdout in ("6\n", "changed\n"), done.stdout + done.stderr)
+
+
+def check_deleted(folder):
+    """An object that is deleted from the cache before it is loaded is compiled again."""
+    text = ("import kernelc, kernelc.compiler as compiler\nbuild, times = compiler.build, []\ndef deleting(source):\n    built = build(source)\n"
+            "    if not times: built.shared.unlink()\n    times.append(1)\n    return built\ncompiler.build = deleting\n"
+            "print(kernelc.compile('export kernel f(x: out i32[1]) { spmd for i in 1 by 1 { x[i] = 8; } }').f()[0], len(times))\n")
+    done = run(text, folder)
+    checks.expect("a deleted object is compiled again", done.stdout == "8 2\n", done.stdout + done.stderr)
+
+
 def check_bytes_in_paths(folder):
     """Names of folders need not be UTF-8."""
     other = folder / os.fsdecode(b"n\xff")
@@ -113,6 +133,8 @@ def main():
         check_saved_meanwhile(folder)
         check_paths(folder)
         check_bytes_in_paths(folder)
+        check_always_saved(folder)
+        check_deleted(folder)
         check_speed(folder)
     return check_all({}, more)
 

@@ -6,6 +6,7 @@ If PyTorch (2.4 or later) is installed, the kernels are also used as its operato
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -33,13 +34,30 @@ export kernel logistic<T: f32 | f64>(x: in T[M, N], y: out T[M, N]) {
 export kernel logistic_gradient<T: f32 | f64>(g: in T[M, N], y: in T[M, N], dx: out T[M, N]) {
     spmd for i in M by 8, j in N by 64 { dx[i, j] = g[i, j] * y[i, j] * (1 - y[i, j]); }
 }
+export kernel shift<T: f32 | f64>(x: in T[R.., C], bias: in T[C]?, y: out T[R.., C], sums: out T[R..]?) {
+    spmd for r in R by 8, c in C by 64 { if bias { y[r, c] = x[r, c] + bias[c]; } else { y[r, c] = x[r, c]; } }
+    if sums { spmd for r in R by 8 { range c in C max 4096; sums[r] = sum(x[r, c] over c); } }
+}
+export kernel add(x: in broadcast f32[A..], y: in broadcast f32[A..], z: out f32[A..]) {
+    spmd for a in A by 64 { z[a] = x[a] + y[a]; }
+}
+export kernel first(pass: in strided f32[M.., N], n: i32, y: out f32[M.., 2 * N]) {
+    spmd for i in M by 8, j in 2 * N by 8 { y[i, j] = if iota(j) < N then pass[i, j] else n as f32; }
+}
+export kernel scaled(x: in f32[N], factor: in f32[N]?, a: f32, y: out f32[N]) {
+    spmd for i in N by 64 { if factor { y[i] = a * factor[i] * x[i]; } else { y[i] = a * x[i]; } }
+}
+export kernel either(x: in f32[A.., B..], y: in f32[N]?, z: out f32[A..], w: out f32[N]) {
+    spmd for a in A by 8 { z[a] = 1; }
+    spmd for n in N by 8 { if y { w[n] = y[n]; } else { w[n] = 1; } }
+}
 '''
 USE = '''
 import sys
 import numpy as np
 import numbers_of as ops
 
-assert sorted(ops.__all__) == ["at", "lambda", "logistic", "logistic_gradient", "scale"]
+assert sorted(ops.__all__) == ["add", "at", "either", "first", "lambda", "logistic", "logistic_gradient", "scale", "scaled", "shift"]
 for kind in ("f4", "f8"):
     x = np.arange(12).reshape(3, 4).astype(kind)
     y = ops.scale(2.5, x)
@@ -52,8 +70,8 @@ getattr(ops, "lambda")(z)
 assert (z == 1).all()
 try:
     ops.at(z, 5)
-except Exception as error:
-    assert type(error).__name__ == "Trap" and type(error).__module__ == "numbers_of._kernelc.errors", type(error)
+except ops.errors.Trap as error:
+    assert type(error).__module__ == "numbers_of._kernelc.errors", type(error)
     assert "index 5 is outside dimension 0 of size 3" in str(error), error
 else:
     raise AssertionError("no trap")
@@ -63,12 +81,39 @@ for kernel in (ops.scale, getattr(ops, "lambda")):
 assert "kernelc" not in sys.modules
 print(ops.scale)
 '''
+# What PyTorch is told of the kernels, which does not need PyTorch.
+SCHEMAS = '''
+import sys
+import numbers_of as ops
+from numbers_of._kernelc.torch_ops import Operator
+
+for name, schema in {
+    "scale": "scale(float a, Tensor x) -> Tensor",
+    "lambda": "lambda(Tensor(a!) x) -> ()",
+    "shift": "shift(Tensor x, Tensor? bias=None) -> (Tensor, Tensor)",
+    "scaled": "scaled(Tensor x, Tensor? factor, float a) -> Tensor",
+    "add": "add(Tensor x, Tensor y) -> Tensor",
+    "first": "first(Tensor pass_, int n) -> Tensor",
+    "either": "either(Tensor x, Tensor? y, Tensor(c!) z, Tensor(d!) w) -> ()",
+}.items():
+    found = Operator(getattr(ops, name)).schema()
+    assert found == schema, found
+assert "torch" not in sys.modules
+'''
 TYPES = '''
 import numbers_of as ops
 reveal_type(ops.scale(1.0, None))
 ops.scale()
 ops.scale("a", None)
 ops.nothing
+ops.shift(None)
+ops.shift(None, bias=None)
+ops.first(pass_=None, n=1)
+ops.first(None, n="a")
+ops.scaled(None, a=1.0)
+ops.scaled(None, None, 1.0)
+ops.errors.Trap
+ops.scaled(None)
 '''
 TORCH = '''
 import torch
@@ -79,6 +124,27 @@ assert torch.equal(torch.ops.numbers_of.scale(2.5, x.t()), 2.5 * x.t())
 torch.library.opcheck(torch.ops.numbers_of.scale.default, (2.5, x), test_utils=("test_schema", "test_faketensor"))
 whole = torch.compile(lambda x: torch.ops.numbers_of.scale(2.0, x + 1) * 3, fullgraph=True, backend="aot_eager", dynamic=True)
 assert torch.equal(whole(x), (x + 1) * 6) and torch.equal(whole(x[:2]), (x[:2] + 1) * 6)
+x = torch.arange(24, dtype=torch.float32).reshape(2, 3, 4)
+shift = torch.ops.numbers_of.shift
+bias = torch.ones(4)
+for y, sums in (shift(x), shift(x, None)):
+    assert torch.equal(y, x) and torch.equal(sums, x.sum(2))
+assert torch.equal(shift(x, bias)[0], x + 1) and torch.equal(shift(x[0, 0], bias)[0], x[0, 0] + 1)
+torch.library.opcheck(shift.default, (x, bias), test_utils=("test_schema", "test_faketensor"))
+torch.library.opcheck(shift.default, (x,), test_utils=("test_schema", "test_faketensor"))
+add = torch.ops.numbers_of.add
+assert torch.equal(add(x, bias), x + bias) and torch.equal(add(bias, x[:, :1]), bias + x[:, :1])
+moved = torch.ops.numbers_of.first(x.transpose(1, 2), 7)
+assert torch.equal(moved[..., :3], x.transpose(1, 2)) and (moved[..., 3:] == 7).all()
+# Sizes stay symbols while a function is traced, so that it is compiled once.
+for call in (lambda x: shift(x * 2)[0], lambda x: add(x * 2, bias), lambda x: torch.ops.numbers_of.first(x * 2, 7)):
+    torch._dynamo.reset()
+    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(call, fullgraph=True, backend=counter, dynamic=True)
+    for size in (5, 6, 7):
+        x = torch.rand(size, 3, 4)
+        assert torch.equal(compiled(x), call(x))
+    assert counter.frame_count == 1, counter.frame_count
 z = torch.zeros(3)
 getattr(torch.ops.numbers_of, "lambda")(z)
 assert torch.equal(z, torch.ones(3))
@@ -281,9 +347,13 @@ def main():
         folder = pathlib.Path(name)
         (folder / "numbers_of.kdl").write_text(KERNELS)
         succeed("the project is written", "kernelc", "build", "numbers_of.kdl", "--emit", "python", "-o", "project", cwd=folder)
-        for module in ("queue", "class", "numpy"):
+        for module, distribution in (("queue", "queue-kernels"), ("class", "class-kernels"), ("numpy", "numpy-kernels")):
             succeed(f"a module named {module}", "kernelc", "build", "numbers_of.kdl", "--emit", "python", "--module", module, "-o", module, cwd=folder)
             checks.expect(f"the package of {module}", (folder / module / f"{module}_" / "__init__.py").exists(), list((folder / module).iterdir()))
+            project = (folder / module / "pyproject.toml").read_text()
+            checks.expect(f"a distribution's name that pip accepts for {module}", f'\nname = "{distribution}"\n' in project, project)
+        succeed("pip makes a wheel of a package whose name is changed", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w",
+                "others", "./queue", cwd=folder)
         succeed("pip makes a wheel", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w", "dist", "./project", cwd=folder)
         wheels = list((folder / "dist").glob("numbers_of-0.1.0-cp311-abi3-manylinux_2_*.whl"))
         checks.expect("the wheel has a tag", len(wheels) == 1, list(folder.glob("dist/*")))
@@ -296,10 +366,12 @@ def main():
         succeed("pip installs it", sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", site, wheels[0])
         alone = {"PATH": "/nowhere", "PYTHONPATH": str(site), "HOME": name}
         shown = succeed("the kernels run", sys.executable, "-c", USE, env=alone)
-        checks.expect("a kernel is shown", shown == "<kernel scale(a: f32, x: in f32[M, N], y: out f32[M, N])>\n", shown)
+        checks.expect("a kernel is shown", shown == "<kernel scale(a: f32, x: in f32|f64[M, N], y: out f32|f64[M, N])>\n", shown)
+        succeed("schemas of PyTorch", sys.executable, "-c", SCHEMAS, env=alone)
         (folder / "use.py").write_text(TYPES)
         told = call("/usr/bin/python3", "-m", "mypy", "--strict", "--cache-dir", os.devnull, "use.py", cwd=folder, env={"MYPYPATH": str(site), "PATH": "/usr/bin"})
-        for part in ("use.py:3: note: Revealed type", "use.py:4: error: Missing positional argument", 'use.py:5: error: Argument 1 to "__call__"',
+        checks.expect("mypy: other lines are right", not re.search(r"use\.py:([789]|11|12|13):", told.stdout), told.stdout)
+        for part in ("use.py:14: error: ", 'use.py:10: error: Argument "n" to "__call__"', "use.py:3: note: Revealed type", "use.py:4: error: Missing positional argument", 'use.py:5: error: Argument 1 to "__call__"',
                      'use.py:6: error: Module has no attribute "nothing"'):
             checks.expect(f"mypy: {part}", part in told.stdout, told.stdout + told.stderr)
         if call(sys.executable, "-c", "import torch").returncode != 0:

@@ -27,6 +27,89 @@ twice, row = pickle.loads(done.stdout)
 assert (twice == 2).all() and twice.shape == (3, 2), done.stderr
 os.chdir("/")
 ''',
+    "a file that has changed since it was compiled": '''
+import pickle, tempfile
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+text = "import part;\\nexport kernel f(y: out i32[N]) { spmd for i in N by 8 { y[i] = part.one(); } }"
+pathlib.Path("part.kdl").write_text("export fn one() -> i32 { return 1; }")
+pathlib.Path("whole.kdl").write_text(text)
+f = kernelc.load("whole.kdl").f
+kept = pickle.dumps(f)
+pathlib.Path("part.kdl").write_text("export fn one() -> i32 { return 2; }")
+y = np.zeros(3, "i4")
+f(y)
+assert (y == 1).all()
+for use in (lambda: f.verify(y), lambda: pickle.loads(kept), f.asm, f.perf):
+    fails("part.kdl has changed since it was compiled; compile it again", kernelc.Error, use)
+with kernelc.interpret():
+    fails("part.kdl has changed since", kernelc.Error, lambda: f(y))
+f = kernelc.load("whole.kdl").f
+f(y)
+assert (y == 2).all() and "equal" in f.verify(y)
+os.chdir("/")
+''',
+    "calls on a number of cores and on a queue": '''
+import pickle
+x, y = np.ones(5, "f4"), np.zeros(5, "f4")
+for one in (module.axpy[2], module.axpy.queue(1), module.axpy[2].queue(1), module.axpy.queue(1)[2], pickle.loads(pickle.dumps(module.axpy[3]))):
+    y[:] = 0
+    one(2, x, y)
+    one.submit(2, x, y).result(timeout=60)
+    assert (y == 4).all() and "equal" in one.verify(2, x, y) and one.name == "axpy" and repr(one).startswith("<kernel axpy("), repr(one)
+with kernelc.interpret():
+    fails("core_num is 0", kernelc.ArgumentError, lambda: module.axpy[0].submit(2, x, y))
+''',
+    "arrays are not kept after the result": '''
+import weakref
+class Array(np.ndarray): pass
+x = np.ones((2, 3)).view(Array)
+gone = weakref.ref(x)
+pending = module.both.submit(x)
+del x
+twice, row = pending.result()
+assert gone() is None and (pending.result()[0] == twice).all()
+''',
+    "strided arrays whose elements alternate": '''
+swap = kernelc.compile("""export kernel scale(x: in strided f32[A..], y: out strided f32[A..]) { spmd for i in A by 8 { y[i] = 2 * x[i]; } }""").scale
+both = np.arange(6, dtype="f4")
+assert "equal" in swap.verify(both[::2], both[1::2])
+with kernelc.interpret():
+    swap(both[::2], both[1::2])
+    assert both.tolist() == [0, 0, 2, 4, 4, 8], both
+    fails("share memory", kernelc.ArgumentError, lambda: swap(both[:4:2], both[2::2]))
+''',
+    "wrong uses are errors of one sentence": '''
+text = "export kernel f<T: f32 | i32>(x: in T[N], y: in T[N], z: out T[N]) { spmd for i in N by 8 { z[i] = x[i] + y[i]; } }"
+fails("device must be a text", TypeError, lambda: kernelc.compile(text, device=None))
+fails("the interpreter is no device", kernelc.Error, lambda: kernelc.compile(text, device="reference"))
+fails("defines must be a dictionary", TypeError, lambda: kernelc.compile(text, defines="B=3"))
+fails("write @kernelc.kernel(device='cuda')", TypeError, lambda: kernelc.kernel("cuda"))
+f = kernelc.compile(text).f
+assert repr(f) == "<kernel f(x: in f32|i32[N], y: in f32|i32[N], z: out f32|i32[N])>", repr(f)
+assert f.verify(np.ones(2, "i4"), np.ones(2, "i4"))
+fails("not float; pass numpy.array(y, 'int32')", TypeError, lambda: f(np.ones(2, "i4"), 3.0))
+fails("'y' has elements of type i32, but 'x' of type f32, for which f takes f32; pass y.astype('float32')", kernelc.ArgumentError,
+      lambda: f(np.ones(2, "f4"), np.ones(2, "i4")))
+fails("'y' has elements of type u8, but f takes f32 or i32", kernelc.ArgumentError, lambda: f.verify(np.ones(2, "f4"), np.ones(2, "u1")))
+fails("must be an array, not None", TypeError, lambda: f(np.ones(2, "f4"), np.ones(2, "f4"), None))
+for kind in (np.float32, "float32", np.dtype("float32"), "f32"):
+    assert repr(kernelc.compile(text, defines={"T": kind}).f).startswith("<kernel f(x: in f32[N],")
+fails("there is no exported kernel 'f'; the exported kernels are: g; Python calls kernels, not programs", AttributeError, lambda: kernelc.compile("kernel g(x: inout f32[N]) { spmd for i in N by 8 { x[i] = 1; } }\\nexport program f(x: inout f32[N]) { spmd g(x); }").f)
+def f(x, other):
+    "export kernel f(x: inout f32[N]) { spmd for i in N by 8 { x[i] = 1; } }"
+fails("must be those of the kernel: x", TypeError, lambda: kernelc.kernel(f))
+fails("whose name ends in .html", ValueError, lambda: module.axpy.perf().save("picture.svg"))
+''',
+    "warnings also come from the cache": '''
+import warnings
+for _ in range(2):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        kernelc.compile("export kernel f(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { let unused = 1; y[i] = x[i]; } }")
+    assert len(told) == 1 and told[0].category is kernelc.CompileWarning and "unused" in str(told[0].message), told
+    assert told[0].filename == __file__, told[0].filename
+''',
     "calls in the interpreter": '''
 import contextlib, io
 x, y = np.array([1, -0.0, np.nan, np.inf], "f4"), np.ones(4, "f4")

@@ -54,7 +54,7 @@ int32_t QueueFor(long long handle) {
 
 }  // namespace
 
-bool CallStream::Take(const kdl_variant& variant, PyObject** keywords) {
+bool CallStream::TakeStreamArgument(const kdl_variant& variant, PyObject** keywords) {
   PyObject* given = *keywords == nullptr ? nullptr : PyDict_GetItemString(*keywords, "stream");
   if (given == nullptr) return true;
   for (int32_t p = 0; p < variant.param_count; ++p) {

@@ -17,12 +17,12 @@ class CallStream {
  public:
   /// Removes the argument from `keywords`, which may be null; the result lives as long as this object. On failure, sets a Python
   /// exception and returns false.
-  bool Take(const kdl_variant& variant, PyObject** keywords);
+  bool TakeStreamArgument(const kdl_variant& variant, PyObject** keywords);
 
   bool is_given() const { return is_given_; }
-  /// By CUDA's numbers, but 1 for the default stream, as in DLPack.
+  /// The CUDA stream handle; 1 means the default stream, as in DLPack.
   long long handle() const { return handle_; }
-  /// The number of the device's queue for the call: another one for each stream, unless there are many streams, and 0 without one.
+  /// Queue of the call: 0 without a stream; otherwise 32 to 63. After 32 streams, queues are reused.
   int32_t queue() const { return queue_; }
 
  private:

@@ -13,7 +13,7 @@ namespace kdl::python {
 namespace {
 
 kdl_context* context = nullptr;
-long generation = 0;
+long fork_count = 0;
 /// The package whose exceptions are raised. A package of users' kernels has a copy of this module, too.
 std::string package = "kernelc";
 
@@ -51,12 +51,12 @@ kdl_context* Context() {
   return context;
 }
 
-long Generation() { return generation; }
+long ForkCount() { return fork_count; }
 
 PyObject* AfterFork(PyObject* /*module*/, PyObject* /*none*/) {
   context = nullptr;  // the parent's, which a child cannot use
   writers = 0;        // other threads, which do not exist here
-  ++generation;
+  ++fork_count;
   Py_RETURN_NONE;
 }
 

@@ -10,8 +10,8 @@ namespace kdl::python {
 /// Python exception and returns null.
 kdl_context* Context();
 
-/// The number of times that a fork has replaced the context. Handles of an earlier generation are invalid.
-long Generation();
+/// The number of times that a fork has replaced the context. Handles from before the last fork are invalid.
+long ForkCount();
 
 /// Python calls this in the child after a fork.
 PyObject* AfterFork(PyObject* module, PyObject* none);

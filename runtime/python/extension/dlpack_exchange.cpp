@@ -15,7 +15,7 @@ struct KnownExchange {
 std::vector<KnownExchange> known_exchanges;
 constexpr size_t kMostKnown = 64;
 
-KnownExchange Ask(PyObject* type) {
+KnownExchange QueryExchangeApi(PyObject* type) {
   KnownExchange known = {type, nullptr};
   // The interface does not tell which arrays are read-only, so it is only used for PyTorch's, of which none is.
   if (PyObject_HasAttrString(type, "requires_grad") == 0) return known;
@@ -30,11 +30,11 @@ KnownExchange Ask(PyObject* type) {
   return known;
 }
 
-KnownExchange Find(PyObject* type) {
+KnownExchange FindKnownExchange(PyObject* type) {
   for (const KnownExchange& known : known_exchanges) {
     if (known.type == type) return known;
   }
-  const KnownExchange known = Ask(type);
+  const KnownExchange known = QueryExchangeApi(type);
   if (known_exchanges.size() < kMostKnown) {
     Py_INCREF(type);
     known_exchanges.push_back(known);
@@ -54,7 +54,7 @@ bool IsTrue(PyObject* object, const char* name, bool is_method) {
 }  // namespace
 
 const ExchangeApi* FindExchange(PyObject* object) {
-  const KnownExchange known = Find(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  const KnownExchange known = FindKnownExchange(reinterpret_cast<PyObject*>(Py_TYPE(object)));
   return known.api == nullptr || IsTrue(object, "requires_grad", false) ? nullptr : known.api;
 }
 

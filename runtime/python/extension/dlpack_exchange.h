@@ -26,7 +26,7 @@ struct ExchangeApi {
 /// `__dlpack__` refuses.
 const ExchangeApi* FindExchange(PyObject* object);
 
-/// Whether the elements of a tensor of PyTorch have the other sign than those in memory.
+/// Whether PyTorch's lazy negation is pending: the tensor's elements have the other sign than those in memory.
 bool IsNegated(PyObject* object);
 
 }  // namespace kdl::python

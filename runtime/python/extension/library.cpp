@@ -103,8 +103,8 @@ void Library::AddFunctions(const kdl_image& image) {
   }
 }
 
-bool Library::Open() {
-  if (generation_ == Generation()) return true;
+bool Library::OpenKernels() {
+  if (fork_count_ == ForkCount()) return true;
   kdl_context* context = Context();
   if (context == nullptr) return false;
   std::vector<const char*> names;
@@ -118,7 +118,7 @@ bool Library::Open() {
   place_.is_cuda = std::string_view(kdl_device_kind(device)) == "cuda";
   place_.ordinal = static_cast<int>(kdl_device_ordinal(device));
   place_.uri = kdl_device_uri(device);
-  generation_ = Generation();
+  fork_count_ = ForkCount();
   return true;
 }
 

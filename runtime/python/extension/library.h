@@ -31,9 +31,9 @@ class Library {
 
   /// Prepares for calls in this process: after a fork, everything is opened again. On failure, sets a Python
   /// exception and returns false.
-  bool Open();
+  bool OpenKernels();
   const kdl_kernels* kernels() const { return kernels_; }
-  /// Where its kernels run. Only after Open.
+  /// Where its kernels run. Only after OpenKernels.
   const ArrayPlace& place() const { return place_; }
 
  private:
@@ -42,7 +42,7 @@ class Library {
   std::string spec_;
   const kdl_image* const* images_ = nullptr;
   std::vector<Function> functions_;
-  long generation_ = -1;
+  long fork_count_ = -1;  ///< when the kernels were opened
   kdl_kernels* kernels_ = nullptr;
   ArrayPlace place_;
 };

@@ -1,11 +1,13 @@
 #include "core/processor.h"
 #include "extension/context.h"
-#include "extension/divert.h"
+#include "extension/interpret.h"
 #include "extension/kernel.h"
+#include "extension/pending_call.h"
+#include "kdl/queue.h"
 #include "kdl/version.h"
 
-// The module kernelc._core, or _core of a package that --emit python has written. It connects Python objects with the runtime; everything that need not be fast is
-// written in Python.
+// The module kernelc._core, or _core of a package that --emit python has written. It connects Python objects with the runtime;
+// everything that need not be fast is written in Python.
 
 namespace kdl::python {
 
@@ -18,9 +20,17 @@ PyObject* Processor(PyObject* /*module*/, PyObject* /*none*/) {
 
 PyMethodDef module_functions[] = {
     {"after_fork", AfterFork, METH_NOARGS, "To be called in a forked child."},
-    {"divert", Divert, METH_O, "Whether calls go to Python first: adds 1 or -1."},
+    {"change_interpret_depth", ChangeInterpretDepth, METH_O,
+     "Adds to the number of blocks of interpret() that threads are in."},
     {"processor", Processor, METH_NOARGS, "Which instructions the processor has."},
     {}};
+/// Adds the version, and the number of cores of a call that states none. On failure, sets a Python exception and returns false.
+bool AddConstants(PyObject* module) {
+  Ref cores(PyLong_FromLongLong(KDL_CORES_AUTO));
+  return cores && PyModule_AddObjectRef(module, "CORES_AUTO", cores.get()) == 0 &&
+         PyModule_AddStringConstant(module, "version", KDL_VERSION) == 0;
+}
+
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "_core",
                           nullptr,
@@ -38,7 +48,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 PyMODINIT_FUNC PyInit__core() {
   kdl::python::Ref module(PyModule_Create(&kdl::python::definition));
   if (!module || !kdl::python::SetPackage(module.get()) || !kdl::python::AddKernels(module.get()) ||
-      PyModule_AddStringConstant(module.get(), "version", KDL_VERSION) != 0)
+      !kdl::python::AddPendingCalls(module.get()) || !kdl::python::AddConstants(module.get()))
     return nullptr;
   return module.release();
 }

@@ -29,6 +29,12 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+/// Returns a function as the tables of methods take it.
+template <class Function>
+PyCFunction AsMethod(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 /// Puts the current exception aside, if there is one, and restores it at the end. Code that runs between, such
 /// as the end of an object's life, has exceptions of its own, which are dropped.
 class ExceptionAside {

@@ -147,6 +147,13 @@ bool TensorArgument::Open(PyObject* array, const char* name, const ArrayPlace* p
   if (PyObject_CheckBuffer(array) != 0) return OpenBuffer(array, name);
   if (PyObject_HasAttrString(array, "__dlpack__") != 0) return OpenDlpack(array, name, place);
   if (PyObject_HasAttrString(array, kCudaArray) != 0) return OpenCudaArray(array, name, place);
+  if (array == Py_None) {
+    PyErr_Format(PyExc_TypeError,
+                 "'%s' must be an array, not None; only optional parameters may be None, and "
+                 "outputs may be left out",
+                 name);
+    return false;
+  }
   Ref type(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(array)), "__name__"));
   PyErr_Format(PyExc_TypeError, "'%s' must be an array, such as one of NumPy or PyTorch, not %U",
                name, type.get());
@@ -213,8 +220,8 @@ bool TensorArgument::OpenBuffer(PyObject* array, const char* name) {
   for (int32_t d = 0; d < view_.rank && buffer_.strides != nullptr; ++d) {
     if (view_.size[d] > 1 && buffer_.strides[d] % buffer_.itemsize != 0) {
       PyErr_Format(PyExc_ValueError,
-                   "'%s': the stride of axis %d is %zd bytes, which is no multiple of the element "
-                   "size %zd; pass a copy",
+                   "'%s': the stride of axis %d is %zd bytes, which is not a multiple of the "
+                   "element size %zd; pass a copy",
                    name, d, buffer_.strides[d], buffer_.itemsize);
       return false;
     }
@@ -336,8 +343,8 @@ bool TensorArgument::OpenCudaArray(PyObject* array, const char* name, const Arra
     view_.stride[d] = bytes / (view_.element_bits / 8);
     if (bytes % (view_.element_bits / 8) == 0 || view_.size[d] <= 1) continue;
     PyErr_Format(PyExc_ValueError,
-                 "'%s': the stride of axis %d is %lld bytes, which is no multiple of the element "
-                 "size; pass a copy",
+                 "'%s': the stride of axis %d is %lld bytes, which is not a multiple of the "
+                 "element size; pass a copy",
                  name, d, bytes);
     return false;
   }

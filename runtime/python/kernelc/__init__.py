@@ -6,11 +6,8 @@
     y = module.softmax(numpy.random.rand(128, 1000).astype("f4"))
 """
 
-import atexit
-import os
 from typing import Any
 
-from ._core import after_fork, finish
 from ._core import version as __version__
 from .compiler import CompileWarning
 from .errors import ArgumentError, CompileError, DeviceError, Error, Trap, VerifyError
@@ -27,6 +24,3 @@ def load_ipython_extension(ipython: Any) -> None:
     from . import magic
     magic.load(ipython)
 
-
-os.register_at_fork(after_in_child=after_fork)
-atexit.register(finish)

@@ -80,7 +80,8 @@ def sizes_of(shape: str, known: Mapping[str, Any]) -> list[int]:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return int(node.value)
         if isinstance(node, ast.Name):
-            return int(known[node.id[1:]])
+            known_size: int = known[node.id[1:]]  # or a symbol of PyTorch
+            return known_size
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -value(node.operand)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
@@ -104,7 +105,7 @@ def shape_of(array: Any) -> Sequence[int]:
         return ()
 
 
-# From the first magnitude on, a number is rounded to the second.
+# Numbers of at least the first magnitude become the second.
 _LARGEST = {"f16": (65520.0, math.inf), "bf16": (2.0**128 - 2.0**119, math.inf), "f32": (2.0**128 - 2.0**103, math.inf),
             "f8e4m3": (448.0, 448.0), "f8e5m2": (57344.0, 57344.0)}
 

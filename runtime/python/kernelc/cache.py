@@ -1,9 +1,9 @@
 """The cache of compiled kernels on disk.
 
-An entry is a shared object, the documentation of its kernels, and a list of the files that it was made from. Their names begin with a hash of everything that the
-result depends on. The object's name also contains a hash of its content, because a process that has loaded a file does not load
-another one of the same name. All files are written under another name and then renamed, so processes, also on several machines
-with a common file system, can share the cache.
+An entry is a shared object, and a file with the documentation of its kernels, the compiler's warnings, and the hashes of the files that it
+was made from. Their names begin with a hash of everything that the result depends on. The object's name also contains a hash of its content, because a process that has loaded
+a file does not load another one of the same name. All files are written under another name and then renamed, so processes, also on
+several machines with a common file system, can share the cache.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import pathlib
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -24,8 +24,9 @@ def folder() -> pathlib.Path | None:
     named = os.environ.get("KDL_CACHE_DIR")
     if named is not None:
         return pathlib.Path(named).absolute() / "python" if named else None
-    # The specification of XDG_CACHE_HOME says that a relative path is invalid. A process may have no home.
-    usual = (os.environ.get("XDG_CACHE_HOME", ""), os.path.join(os.path.expanduser("~"), ".cache"))
+    # The specification of XDG_CACHE_HOME says that a relative path is invalid. A process may have no home. The runtime has the same rule
+    # (DiskCache::UsualFolder in runtime/core/disk_cache.cpp).
+    usual = (os.environ.get("XDG_CACHE_HOME", ""), os.path.join(os.environ.get("HOME", ""), ".cache"))
     home = next((path for path in usual if os.path.isabs(path)), None)
     return None if home is None else pathlib.Path(home) / "kernelc" / "python"
 
@@ -36,10 +37,12 @@ def key(*parts: object) -> str:
 
 
 class Entry(NamedTuple):
-    """What was compiled: the path of a shared object, and the doc comments of its kernels by name."""
+    """What was compiled."""
 
-    shared: pathlib.Path
-    documentation: dict[str, str]
+    shared: pathlib.Path  #: a shared object
+    documentation: dict[str, str]  #: the doc comments of its kernels by name
+    files: dict[str, str]  #: the hashes of the contents that it was made from, by path
+    warnings: list[str]  #: of the compiler
 
 
 def find(name: str) -> Entry | None:
@@ -51,10 +54,11 @@ def find(name: str) -> Entry | None:
         entry = json.loads(_content(root / f"{name}.json"))
         shared = root / f"{name}-{entry['object'][:16]}.so"
         documentation = {str(kernel): str(text) for kernel, text in entry["documentation"].items()}
-        fresh = _hash(shared) == entry["object"] and all(_hash(path) == content for path, content in entry["files"].items())
+        found = Entry(shared, documentation, dict(entry["files"]), list(map(str, entry["warnings"])))
+        fresh = _hash(shared) == entry["object"] and all(_hash(path) == content for path, content in found.files.items())
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
-    return Entry(shared, documentation) if fresh else None
+    return found if fresh else None
 
 
 def contents(files: Iterable[pathlib.Path]) -> dict[str, str]:
@@ -77,16 +81,16 @@ def is_newer(file: pathlib.Path, other: pathlib.Path) -> bool:
     return max(state.st_mtime_ns, state.st_ctime_ns) >= other.stat().st_mtime_ns
 
 
-def add(name: str, made: Entry, files: Mapping[str, str]) -> Entry:
-    """Copies what was compiled into the cache and returns it with its new path. `files` are the contents that it was made from. If the
-    cache cannot be written, returns it as it is."""
+def add(name: str, made: Entry) -> Entry:
+    """Copies what was compiled into the cache and returns it with its new path. If the cache cannot be written, returns it as it is."""
     root = folder()
     if root is None:
         return made
     try:
         root.mkdir(parents=True, exist_ok=True)
         content = _hash(made.shared)
-        entry = {"object": content, "documentation": made.documentation, "files": dict(files)}
+        entry = {"object": content, **made._asdict()}
+        del entry["shared"]
         kept = root / f"{name}-{content[:16]}.so"
         write(kept, made.shared.read_bytes())
         write(root / f"{name}.json", json.dumps(entry).encode())

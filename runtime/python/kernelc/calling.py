@@ -8,12 +8,12 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import arrays
+from ._core import CORES_AUTO, element
 from ._core import Kernel as CoreKernel
-from ._core import element
 from .errors import ArgumentError
 
 
@@ -26,6 +26,7 @@ class Parameter(NamedTuple):
     shape: str  #: as in the source, such as "[M, K]"; "" for a scalar
     sizes: tuple[str | int | None, ...]  #: for each axis: its name, its constant size, or None for an expression
     repeats: bool = False  #: whether it is `broadcast`: repeated along the dimensions of its pack that it does not have
+    strided: bool = False  #: whether arrays may have any strides
 
     @property
     def packs(self) -> frozenset[str]:
@@ -69,7 +70,7 @@ class Kernel(CoreKernel):
         for one in reversed(self.parameters):
             may_end = may_end and (one.direction == "out" or one.name in self.optionals)
             default = None if may_end and one.name in self.optionals else ... if may_end else inspect.Parameter.empty
-            parameters.append(inspect.Parameter(_written(one.name), inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_type(one),
+            parameters.append(inspect.Parameter(written(one.name), inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=self._type(one),
                                                 default=default))
         ranks = [inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY, annotation=int, default=...)
                  for word in map(_rank_word, _open_packs(self.parameters))]
@@ -77,16 +78,16 @@ class Kernel(CoreKernel):
 
     def document(self, comment: str) -> None:
         """Makes the kernel's doc comment and its parameters the docstring."""
-        self.__doc__ = "\n".join([comment.rstrip(), ""] * bool(comment) + list(map(_text, self.parameters)))
+        self.__doc__ = "\n".join([comment.rstrip(), ""] * bool(comment) + list(self._texts()))
 
-    def __getitem__(self, cores: int) -> Callable[..., Any]:
-        """Returns a function that calls the kernel on this number of cores: `kernel[4](x, y)`."""
-        return lambda *args, **keywords: self.run(cores, args, keywords)
+    def __getitem__(self, cores: int) -> PlacedKernel:
+        """Returns the kernel on this number of cores: `kernel[4](x, y)`."""
+        return PlacedKernel(self, cores)
 
-    def queue(self, number: int) -> OnQueue:
+    def queue(self, number: int) -> PlacedKernel:
         """Returns the kernel on a queue of its device: `kernel.queue(1).submit(x, y)`. Calls on one queue, also those of other kernels of
         the device, run in their order. Those on different queues can run at the same time. `submit` itself uses queue 0."""
-        return OnQueue(self, number)
+        return PlacedKernel(self, number=number)
 
     @property
     def __name__(self) -> str:
@@ -103,8 +104,18 @@ class Kernel(CoreKernel):
     def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
         return self
 
+    def _texts(self) -> Iterator[str]:
+        """Yields the parameters as their declarations in the source, with the element types for which the kernel is compiled."""
+        return (f"{parameter.name}: {self._type(parameter)}" for parameter in self.parameters)
+
+    def _type(self, parameter: Parameter) -> str:
+        place = self.parameters.index(parameter)
+        elements = "|".join(dict.fromkeys(Parameter(*signature[place]).element for signature in self.signatures))
+        mode = "broadcast " if parameter.repeats else "strided " if parameter.strided else ""
+        return f"{parameter.direction} {mode}{elements}{parameter.shape}{'?' * (parameter.name in self.optionals)}".strip()
+
     def __repr__(self) -> str:
-        return f"<kernel {self.name}({', '.join(map(_text, self.parameters))})>"
+        return f"<kernel {self.name}({', '.join(self._texts())})>"
 
     def complete(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted. Optional
@@ -144,12 +155,12 @@ class Kernel(CoreKernel):
         if len(args) > len(names):
             raise TypeError(f"{self.name} has {len(names)} parameters, but is called with {len(args)} arguments")
         given = dict(zip(places, args))
-        of_written = {_written(name): name for name in names}
+        of_written = {written(name): name for name in names}
         ranks = {word: operator.index(keywords[word]) for word in self.rank_words if word in keywords} if keywords else {}
-        for written, value in keywords.items():
-            if written in ranks:
+        for keyword_name, value in keywords.items():
+            if keyword_name in ranks:
                 continue
-            name = written if written in names else of_written.get(written, written)
+            name = keyword_name if keyword_name in names else of_written.get(keyword_name, keyword_name)
             if name not in names:
                 raise TypeError(f"{self.name} has no parameter '{name}'; its parameters are: {', '.join(names)}")
             if name in given:
@@ -165,7 +176,7 @@ class Kernel(CoreKernel):
         return self.choice(given)[0]
 
     def choice(self, given: Mapping[str, Any]) -> tuple[list[Parameter], str]:
-        """Returns the same, and the constants for which the kernel is compiled with them, such as "T=f32, D=3"."""
+        """Returns the matching signature and its constants, such as "T=f32, D=3"."""
         choices = [([Parameter(*one) for one in signature], constants) for signature, constants in zip(self.signatures, self.constants)]
         choices = [one for one in choices if all((given.get(name) is None) == (f"{name}=0" in one[1].split(", ")) for name in self.optionals)]
         if len(choices) == 1:
@@ -174,7 +185,6 @@ class Kernel(CoreKernel):
         if any(one[0] != fitting[0][0] for one in fitting):
             raise TypeError(f"{self.name}: the arguments fit several types or constants; pass arrays for the outputs, too")
         return (fitting or choices)[0]  # if none fits, the call says what does not
-
 
     def _check_arrays(self, given: Mapping[str, Any]) -> None:
         """Raises TypeError if an argument for a tensor is not an array, or ArgumentError if it has another number of dimensions or an
@@ -187,7 +197,8 @@ class Kernel(CoreKernel):
             name, value = parameter.name, given[parameter.name]
             found = element(value, name)
             if not found:
-                kind = arrays.NAMES[parameter.element] if parameter.element not in arrays.NARROW else "float32"
+                wanted = self._element_beside(place, given)
+                kind = arrays.NAMES[wanted] if wanted not in arrays.NARROW else "float32"
                 advice = f"; pass numpy.array({name}, '{kind}')" if isinstance(value, (list, tuple, int, float)) else ""
                 raise TypeError(f"'{name}' must be an array, such as one of NumPy or PyTorch, not {type(value).__name__}{advice}")
             rank = len(arrays.shape_of(value))
@@ -196,18 +207,65 @@ class Kernel(CoreKernel):
             taken = dict.fromkeys(Parameter(*signature[place]).element for signature in self.signatures)
             if found not in taken:
                 raise ArgumentError(f"'{name}' has elements of type {found}, but {self.name} takes {' or '.join(taken)}{_conversion(name, *taken)}")
+        self._check_together(given)
+
+    def _element_beside(self, place: int, given: Mapping[str, Any]) -> str:
+        """Returns the element type that a parameter has for the element types of the other arrays that are given."""
+        choices = [[Parameter(*one) for one in signature] for signature in self.signatures]
+        others = {name: element(value, name) for name, value in given.items() if value is not None and name != self.parameters[place].name}
+        fitting = (one for one in choices if all(others.get(p.name, "") in ("", p.element) for p in one if p.direction))
+        return next(fitting, choices[0])[place].element
+
+    def _check_together(self, given: Mapping[str, Any]) -> None:
+        """Raises ArgumentError for an array whose element type the kernel takes, but not together with those of the arrays before it."""
+        choices = [[Parameter(*one) for one in signature] for signature in self.signatures]
+        before: tuple[str, str] | None = None
+        for place, parameter in enumerate(self.parameters):
+            value = given.get(parameter.name)
+            if not parameter.direction or value is None:
+                continue
+            found = element(value, parameter.name)
+            fitting = [one for one in choices if one[place].element == found]
+            if not fitting and before is not None:
+                wanted = dict.fromkeys(one[place].element for one in choices)
+                raise ArgumentError(f"'{parameter.name}' has elements of type {found}, but '{before[0]}' of type {before[1]}, for which "
+                                    f"{self.name} takes {' or '.join(wanted)}{_conversion(parameter.name, *wanted)}")
+            choices = fitting
+            before = parameter.name, found
 
 
-class OnQueue:
-    """A kernel on a queue of its device."""
+class PlacedKernel:
+    """A kernel on a number of cores, and on a queue of its device. All else is as for the kernel."""
 
-    def __init__(self, kernel: Kernel, number: int):
+    def __init__(self, kernel: Kernel, cores: int = CORES_AUTO, number: int | None = None):
         self.kernel = kernel
-        self.number = number
+        self._cores = cores
+        self._number = number
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if self._number is None:
+            return self.kernel.run(self._cores, args, keywords)
+        return self.submit(*args, **keywords).result()
 
     def submit(self, *args: Any, **keywords: Any) -> Any:
-        """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used."""
-        return self.kernel.enqueue(self.number, args, keywords)
+        """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used. Keep the object: if
+        Python frees it earlier, this waits for the kernel."""
+        return self.kernel.enqueue(self._cores, self._number or 0, args, keywords)
+
+    def __getitem__(self, cores: int) -> PlacedKernel:
+        return PlacedKernel(self.kernel, cores, self._number)
+
+    def queue(self, number: int) -> PlacedKernel:
+        return PlacedKernel(self.kernel, self._cores, number)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "kernel":  # while an object is copied, it has no attributes
+            raise AttributeError(name)
+        return getattr(self.kernel, name)
+
+    def __repr__(self) -> str:
+        cores = "" if self._cores == CORES_AUTO else f" on {self._cores} cores"
+        return f"{repr(self.kernel)[:-1]}{cores}{'' if self._number is None else f' on queue {self._number}'}>"
 
 
 def _kernel_of(package: str, name: str) -> Any:
@@ -219,7 +277,7 @@ def _conversion(name: str, element: str, *others: str) -> str:
     return "" if others or element in arrays.NARROW else f"; pass {name}.astype('{arrays.NAMES[element]}')"
 
 
-def _written(name: str) -> str:
+def written(name: str) -> str:
     """Returns a parameter's name as a call can write it: with `_` at its end if it is a keyword of Python."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
@@ -237,7 +295,7 @@ def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[s
             if is_pack and not parameter.repeats and name not in ranks:
                 break  # it is not known which dimensions the others are
             count = 1 if not is_pack else len(shape) - len(parameter.sizes) + 1 if parameter.repeats else ranks[str(name)]
-            found = [int(size) for size in shape[place:place + count]]
+            found = list(shape[place:place + count])  # PyTorch's sizes may be symbols, which int() would fix
             place += count
             if is_pack and parameter.repeats:
                 repeated.setdefault(str(name), []).extend([found] * (parameter.name in given and count >= 0))
@@ -253,12 +311,12 @@ def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[s
 
 def _broadcast(name: str, shapes: Sequence[list[int]]) -> list[int]:
     """Returns the dimensions of a pack to which arrays with these dimensions are repeated."""
-    result: list[int] = []
-    for i in range(max(map(len, shapes))):
-        found = {shape[-1 - i] for shape in shapes if i < len(shape)} - {1}
-        if len(found) > 1:
-            raise ArgumentError(f"arrays with the dimensions {' and '.join(map(str, shapes))} cannot be repeated to common dimensions {name}..")
-        result.insert(0, *found or {1})
+    result = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for i in range(-len(shape), 0):
+            if shape[i] != 1 and result[i] not in (1, shape[i]):
+                raise ArgumentError(f"arrays with the dimensions {' and '.join(map(str, shapes))} cannot be repeated to common dimensions {name}..")
+            result[i] = shape[i] if result[i] == 1 else result[i]
     return result
 
 
@@ -321,11 +379,3 @@ def _fits(array: Any, parameter: Parameter) -> bool:
     """Whether an array has the element type and the constant sizes of a parameter."""
     sizes = [] if parameter.packs else zip(parameter.sizes, arrays.shape_of(array))
     return element(array, parameter.name) == parameter.element and all(size == given for size, given in sizes if isinstance(size, int))
-
-
-def _type(parameter: Parameter) -> str:
-    return f"{parameter.direction} {parameter.element}{parameter.shape}".strip()
-
-
-def _text(parameter: Parameter) -> str:
-    return f"{parameter.name}: {_type(parameter)}"

@@ -16,9 +16,17 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import cache
+from . import arrays, cache
 from ._core import processor
 from .errors import CompileError, Error
+
+
+# Element types by their names in NumPy and PyTorch.
+_ELEMENTS = {name: element for element, name in arrays.NAMES.items()}
+
+
+# How often a file is compiled again that changes while it is compiled.
+_MOST_ATTEMPTS = 5
 
 
 class CompileWarning(UserWarning):
@@ -52,6 +60,8 @@ class Source:
     options: tuple[str, ...]
     #: The current folder when the source was named, since later commands run on the same file.
     folder: str = dataclasses.field(default_factory=os.getcwd)
+    #: The hashes of the files from which a loaded kernel was compiled, by path.
+    files: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def file(self) -> pathlib.Path | None:
@@ -60,12 +70,20 @@ class Source:
         return None if self.text is not None or is_library else pathlib.Path(self.folder, self.path)
 
     def run(self, command: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """Runs `kernelc COMMAND` on the source and returns what it printed."""
+        """Runs `kernelc COMMAND` on the source and returns what it printed. Raises Error if the files are others than those of the loaded
+        kernel."""
+        self.check_files(cache.contents(map(pathlib.Path, self.files)))
         if self.text is None:
             return self._run(command, words, self.path, self.folder)
         with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
             (pathlib.Path(folder) / self.path.name).write_text(self.text, encoding="utf-8", errors="surrogatepass")
             return self._run(command, words, pathlib.Path(self.path.name), folder)
+
+    def check_files(self, files: Mapping[str, str]) -> None:
+        """Raises Error if these hashes are not those from which a loaded kernel was compiled."""
+        changed = [path for path, content in self.files.items() if files.get(path) != content]
+        if changed:
+            raise Error(f"{os.path.relpath(changed[0])} has changed since it was compiled; compile it again")
 
     def _run(self, command: str, words: Sequence[str], path: pathlib.Path, folder: str) -> subprocess.CompletedProcess[str]:
         # A command for one kernel names it in `words`.
@@ -79,7 +97,14 @@ class Source:
 
 
 def build(source: Source) -> cache.Entry:
-    """Returns a shared object with the kernels of the source, and their documentation."""
+    """Returns a shared object with the kernels of the source, and what is known about it. Repeats the compiler's warnings."""
+    built = _build(source)
+    for one in built.warnings:
+        warnings.warn(one, CompileWarning, stacklevel=6)
+    return built
+
+
+def _build(source: Source) -> cache.Entry:
     state = os.stat(program())
     file = source.file
     content = file.read_bytes() if file else source.text
@@ -90,57 +115,58 @@ def build(source: Source) -> cache.Entry:
     if found is not None:
         return found
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
-    is_kept = False
+    is_uncached = False
     try:
-        documentation, contents = _compile_settled(source, folder)
-        made = cache.Entry(next(folder.glob("*.so")), documentation)
-        added = cache.add(name, made, contents)
-        is_kept = added == made  # without a cache, the object is loaded from here
+        made = _compile_settled(source, folder)
+        added = cache.add(name, made)
+        is_uncached = added == made  # without a cache, the object is loaded from here
         return added
     finally:
-        if is_kept:
+        if is_uncached:
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
         else:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def found(source: Source, run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+def diagnostics_of(source: Source, run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     """Returns the diagnostics in the object that `--json` has printed. There is none if the program has crashed."""
     if not run.stdout.startswith("{"):
         return []
     return list(json.loads(source.shown(run.stdout))["diagnostics"])
 
 
-def _compile_settled(source: Source, out: pathlib.Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Compiles the source into a folder. Returns the doc comments of its kernels, and the contents of the files that the compiler has
-    read. If somebody has saved one of them meanwhile, compiles again, since the compiler may have read what was there before."""
+def _compile_settled(source: Source, out: pathlib.Path) -> cache.Entry:
+    """Compiles the source into a folder. If somebody has saved one of its files meanwhile, compiles again, since the compiler may have read
+    what was there before."""
     contents: dict[str, str] | None = None
-    while True:
+    for _ in range(_MOST_ATTEMPTS):
         before = contents
         start = out / "start"
         start.write_bytes(b"")
-        documentation = _compile(source, out)
+        documentation, told = _compile(source, out)
         files = [] if source.text is not None else _files(source, out)
         contents = cache.contents(files)
         if contents == before or not any(cache.is_newer(file, start) for file in files):
-            return documentation, contents
+            break
+    else:  # no later process may take the result for that of the files
+        contents = dict.fromkeys(contents or {}, "")
+    return cache.Entry(next(out.glob("*.so")), documentation, contents, told)
 
 
-def _compile(source: Source, out: pathlib.Path) -> dict[str, str]:
-    """Compiles the source into a folder and returns the doc comments of its kernels by name."""
+def _compile(source: Source, out: pathlib.Path) -> tuple[dict[str, str], list[str]]:
+    """Compiles the source into a folder. Returns the doc comments of its kernels by name, and the warnings."""
     words = ["--emit", "images,deps", "-o", str(out)]
     if source.path.stem.endswith(".py"):
         words.append(f"--path-prefix-map={source.path.name}={source.path.stem}")
     run = source.run("build", *words, "--json")
-    diagnostics = found(source, run)
+    diagnostics = diagnostics_of(source, run)
     for one in diagnostics:
         one["file"] = source.shown(one.get("file", "") + ":")[:-1]
     if run.returncode != 0:
         text = "".join(one["text"] for one in diagnostics).rstrip() or run.stderr
         raise CompileError(text or f"{program()} ended with code {run.returncode}", diagnostics)
-    for one in diagnostics:
-        warnings.warn(f"{one['file']}:{one.get('line', 0)}: {one['message']}", CompileWarning, stacklevel=7)
-    return {kernel["name"]: kernel["documentation"] for kernel in json.loads(run.stdout)["kernels"]}
+    told = [f"{one['file']}:{one.get('line', 0)}: {one['message']}" for one in diagnostics]
+    return {kernel["name"]: kernel["documentation"] for kernel in json.loads(run.stdout)["kernels"]}, told
 
 
 def _files(source: Source, out: pathlib.Path) -> list[pathlib.Path]:
@@ -153,9 +179,11 @@ def _files(source: Source, out: pathlib.Path) -> list[pathlib.Path]:
 def options(defines: Mapping[str, object] | None, opt_level: int | None, kernel: str | None) -> tuple[str, ...]:
     """Returns the command line options for keyword arguments of `compile`."""
     words = []
+    if not isinstance(defines, (Mapping, type(None))):
+        raise TypeError("defines must be a dictionary, such as {'BM': 64, 'T': ['f32', 'f64']}, not " + repr(defines))
     for name, value in (defines or {}).items():
         values = value if isinstance(value, (list, tuple)) else [value]
-        words.append(f"-D{name}={','.join(map(str, values))}")
+        words.append(f"-D{name}={','.join(map(_define, values))}")
     if opt_level is not None:
         words.append(f"-O{opt_level}")
     if kernel is not None:
@@ -163,8 +191,18 @@ def options(defines: Mapping[str, object] | None, opt_level: int | None, kernel:
     return tuple(words)
 
 
+def _define(value: object) -> str:
+    """Returns the value of a generic parameter as text. The types of NumPy and PyTorch are element types."""
+    text = value.__name__ if isinstance(value, type) else str(value)
+    return _ELEMENTS.get(text.removeprefix("torch."), text)
+
+
 def target_of(device: str) -> str:
     """Returns the target to compile for, so that the code runs on the device. Of the processor's levels, only the best is compiled."""
+    if not isinstance(device, str):
+        raise TypeError(f"device must be a text, such as 'host' or 'cuda', not {device!r}")
+    if device.startswith("reference"):
+        raise Error("the interpreter is no device; within `with kernelc.interpret():`, kernels of any device run in it")
     kind, _, keys = device.partition("?")
     if kind not in ("host", "debug") or "isa=" in keys:
         return device

@@ -18,8 +18,12 @@ class CompileError(Error):
 
     def __init__(self, text: str, diagnostics: list[dict[str, Any]]):
         super().__init__(text)
-        #: The messages as dictionaries with the keys `id`, `severity`, `message`, `line`, `column`, `help` and `notes`.
+        #: The messages as dictionaries with the keys `id`, `severity`, `message`, `notes` and `text`,
+        #: which is the whole message as it is printed; and, if it has them, `file`, `line`, `column`, `end_line`, `end_column` and `help`.
         self.diagnostics = diagnostics
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompileError, (str(self), self.diagnostics)
 
     def _render_traceback_(self) -> list[str]:
         """Returns what IPython shows: the messages, since these are about the kernel, not about Python code."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import arrays, calling, compiler
-from ._core import divert
+from ._core import CORES_AUTO, change_interpret_depth
 from .errors import ArgumentError, Error, Trap
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 TARGET = "reference?sanitize=races+init"
 # What the errors of a run mean for a caller: a check in the kernel failed, or its `requires` does not hold.
 _ERRORS: dict[str, type[Error]] = {"E0959": Trap, "E0964": ArgumentError}
-
-# KDL_CORES_AUTO of kdl/queue.h: a call that states no number of cores.
-ANY_NUMBER = -2**63
 
 _active = contextvars.ContextVar("kernelc.interpret", default=False)
 
@@ -38,11 +35,11 @@ def interpret() -> Iterator[None]:
     this thread or task are affected.
     """
     token = _active.set(True)
-    divert(1)
+    change_interpret_depth(1)
     try:
         yield
     finally:
-        divert(-1)
+        change_interpret_depth(-1)
         _active.reset(token)
 
 
@@ -50,7 +47,7 @@ def is_active() -> bool:
     return _active.get()
 
 
-class Ended:
+class FinishedCall:
     """The result of a call that has ended."""
 
     def __init__(self, value: Any):
@@ -73,7 +70,7 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
     kernel.check(cores, every, keywords)
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         words = ["--kernel", kernel.name, "--json", *arguments(signature, given, pathlib.Path(folder))]
-        if cores != ANY_NUMBER:
+        if cores != CORES_AUTO:
             words += ["--core-num", str(cores)]
         outputs = {p.name: pathlib.Path(folder, f"{p.name}.out.npy")
                    for p in signature if p.direction in ("out", "inout") and given[p.name] is not None}
@@ -128,7 +125,7 @@ def _run(kernel: Kernel, source: compiler.Source, words: list[str], outputs: Map
             print(line, file=sys.stdout)
     if run.returncode == 0:
         return
-    errors = [one for one in compiler.found(kernel.source, run) if one["severity"] == "error"]
+    errors = [one for one in compiler.diagnostics_of(kernel.source, run) if one["severity"] == "error"]
     if not errors:
         raise Error(run.stderr.rstrip() or f"the interpreter ended with code {run.returncode}")
     place = [kernel.source.shown(f"{one['file']}:{one['line']}:{one['column']}: ") if "line" in one else "" for one in errors]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import inspect
 import os
 import pathlib
@@ -12,11 +13,15 @@ import tokenize
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from . import calling, compiler, interpreter, tools, tuning
+from . import cache, calling, compiler, interpreter, tools, tuning
+from ._core import CORES_AUTO
 from .calling import Parameter as Parameter
 from .errors import Error
 from .library import open_kernels
 from .shown import Shown
+
+
+_MOST_ATTEMPTS = 5
 
 
 class Kernel(calling.Kernel):
@@ -29,37 +34,40 @@ class Kernel(calling.Kernel):
         return _named_kernel, (*_recipe(self.source, self.device), self.name)
 
     def submit(self, *args: Any, **keywords: Any) -> Any:
-        """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used."""
+        """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used. Keep the object: if
+        Python frees it earlier, this waits for the kernel."""
         if interpreter.is_active():
-            return interpreter.Ended(self(*args, **keywords))
+            return interpreter.FinishedCall(self(*args, **keywords))
         return super().submit(*args, **keywords)
 
-    def enqueue(self, queue: int, args: tuple[Any, ...], keywords: dict[str, Any], /) -> Any:
-        """Does so on a queue of the device. See `queue`."""
+    def enqueue(self, cores: int, queue: int, args: tuple[Any, ...], keywords: dict[str, Any], /) -> Any:
+        """Submits a call on a number of cores to a queue of the device. See `queue`."""
         if interpreter.is_active():
-            return interpreter.Ended(self(*args, **keywords))
-        return super().enqueue(queue, args, keywords)
+            return interpreter.FinishedCall(interpreter.call(self, cores, args, keywords))
+        return super().enqueue(cores, queue, args, keywords)
 
-    def diverted(self, cores: int, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def call_in_interpreter(self, cores: int, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The extension calls this first for each call while any thread is in a block of `interpret`."""
         return interpreter.call(self, cores, args, keywords) if interpreter.is_active() else NotImplemented
 
     def verify(self, *args: Any, **keywords: Any) -> str:
         """Calls the kernel with these inputs and compares the result with that of the reference interpreter, bit for bit, and with
-        the kernel's contract. Outputs are not written; if they are given, only their sizes and types are checked. Returns what `kernelc run --verify` says; raises VerifyError if something differs."""
+        the kernel's contract. Outputs are not written; if they are given, only their sizes and types are checked. Returns what
+        `kernelc run --verify` says; raises VerifyError if something differs."""
         given = self.bind(args, keywords)
+        self._check_arrays(given)
         names = [parameter.name for parameter in self.parameters]
         if all(name in given for name in names):
-            self.check(interpreter.ANY_NUMBER, tuple(given[name] for name in names), keywords)
+            self.check(CORES_AUTO, tuple(given[name] for name in names), keywords)
         return tools.verify(self, given)
 
     def asm(self) -> str:
-        """Returns the assembly of the kernel's file."""
-        return tools.emitted(self, "asm")
+        """Returns the assembly of the kernel."""
+        return tools.emitted(self, "asm", "--kernel", self.name)
 
     def ir(self, after: str | None = None) -> str:
         """Returns the intermediate representation after the pass of this name, or after all passes."""
-        return tools.emitted(self, "ir", *([] if after is None else ["--stop-after", after]))
+        return tools.emitted(self, "ir", "--kernel", self.name, *([] if after is None else ["--stop-after", after]))
 
     def explain_tiles(self) -> str:
         """Returns which block sizes the compiler has chosen, and why."""
@@ -90,10 +98,12 @@ class Module:
     """The kernels of a file. Each is an attribute with the name of the source: `module.softmax(x)`."""
 
     def __init__(self, source: compiler.Source, device: str):
+        built, kernels = _open(source, device)
+        source.check_files(built.files)
+        source = dataclasses.replace(source, files=built.files)
         self._source = source
         self._device = device
-        built = compiler.build(source)
-        self._kernels = open_kernels(built.shared, device, built.documentation, Kernel)
+        self._kernels = kernels
         for kernel in self._kernels.values():
             kernel.source = source
 
@@ -102,7 +112,8 @@ class Module:
         try:
             return kernels[name]
         except KeyError:
-            raise AttributeError(f"there is no exported kernel '{name}'; the exported kernels are: {', '.join(kernels)}") from None
+            known = f"; the exported kernels are: {', '.join(kernels)}" if kernels else ""
+            raise AttributeError(f"there is no exported kernel '{name}'{known}; Python calls kernels, not programs") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _build, _recipe(self._source, self._device)
@@ -125,6 +136,18 @@ class Module:
 
     def __iter__(self) -> Iterator[Kernel]:
         return iter(self._kernels.values())
+
+
+def _open(source: compiler.Source, device: str) -> tuple[cache.Entry, dict[str, Kernel]]:
+    """Compiles a source and opens its kernels. Compiles again if another process has meanwhile deleted the file from the cache."""
+    for _ in range(_MOST_ATTEMPTS):
+        built = compiler.build(source)
+        try:
+            return built, open_kernels(built.shared, device, built.documentation, Kernel)
+        except ImportError:
+            if built.shared.exists():
+                raise
+    raise Error(f"{built.shared} was deleted each time after it was compiled")
 
 
 def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Mapping[str, object] | None = None,
@@ -150,22 +173,24 @@ def load(path: str | os.PathLike[str], **options: Any) -> Module:
     return compile(pathlib.Path(path), **options)
 
 
-def _build(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...]) -> Module:
-    return Module(compiler.Source(path, text, compiler.target_of(device), options), device)
+def _build(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...], files: Mapping[str, str] | None = None) -> Module:
+    return Module(compiler.Source(path, text, compiler.target_of(device), options, files=files or {}), device)
 
 
-def _recipe(source: compiler.Source, device: str) -> tuple[pathlib.Path, str | None, str, tuple[str, ...]]:
-    """Returns the arguments of `_build` that pickled kernels contain: they are compiled again where they are loaded."""
-    return source.file or source.path, source.text, device, source.options
+def _recipe(source: compiler.Source, device: str) -> tuple[pathlib.Path, str | None, str, tuple[str, ...], Mapping[str, str]]:
+    """Returns the arguments of `_build` that pickled kernels contain: they are compiled again where they are loaded, from files that must
+    still be the same."""
+    return source.file or source.path, source.text, device, source.options, source.files
 
 
-def _named_kernel(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...], name: str) -> Kernel:
-    made: Kernel = getattr(_build(path, text, device, options), name)
+def _named_kernel(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...], files: Mapping[str, str], name: str) -> Kernel:
+    made: Kernel = getattr(_build(path, text, device, options, files), name)
     return made
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Makes a kernel of a function whose docstring contains the kernel's source. Takes the keyword arguments of `compile`.
+    """Makes a kernel of a function whose docstring contains the kernel's source. Accepts `device`, `defines` and `opt_level`, as `compile`
+    does.
 
         @kernelc.kernel
         def twice(x, y):
@@ -177,6 +202,8 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda decorated: kernel(decorated, **options)
+    if not callable(function):
+        raise TypeError(f"options of kernelc.kernel have names, not {function!r}: write @kernelc.kernel(device='cuda')")
     if not function.__doc__:
         raise Error(f"the docstring of {function.__name__} must contain the source of a kernel")
     path, text = _place(function)
@@ -185,7 +212,17 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if options:
         raise TypeError(f"kernelc.kernel has no option '{next(iter(options))}'")
     made: Kernel = getattr(module, function.__name__)
+    _check_parameters(function, made)
     return made
+
+
+def _check_parameters(function: Callable[..., Any], made: Kernel) -> None:
+    """Raises TypeError if the function declares other parameters than the kernel."""
+    parameters = inspect.signature(function).parameters.values()
+    names = [calling.written(one.name) for one in made.parameters]
+    is_open = any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters)
+    if not is_open and {one.name for one in parameters} != set(names):
+        raise TypeError(f"the parameters of the function {function.__name__} must be those of the kernel: {', '.join(names)}")
 
 
 def _place(function: Callable[..., Any]) -> tuple[pathlib.Path, str]:

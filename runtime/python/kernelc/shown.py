@@ -27,7 +27,10 @@ class Shown(str):
         return self.picture.startswith("<svg")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture to a file."""
+        """Writes the picture to a file, whose name must end in `.svg` or `.html`, as the picture is one."""
+        suffix = ".svg" if self.is_svg else ".html"
+        if pathlib.Path(path).suffix != suffix:
+            raise ValueError(f"the picture is {'an SVG' if self.is_svg else 'an HTML page'}; write it to a file whose name ends in {suffix}")
         pathlib.Path(path).write_text(self.picture, encoding="utf-8")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "codegen/orchestration/interface.h"
 #include "codegen/orchestration/orchestration.h"
 #include "codegen/orchestration/syntax.h"
+#include "ir/optional_params.h"
 #include "kdl/version.h"
 
 // Prints the texts of a Python project. Everything that is the same for all projects is in files of the package
@@ -57,6 +60,16 @@ std::string PackageName(std::string name) {
   return is_taken ? name + "_" : name;
 }
 
+/// Returns the name of a package's distribution. Packages may have names that pip refuses: it wants a letter or digit at both
+/// ends.
+std::string DistributionName(std::string_view package) {
+  auto is_plain = [](char ch) { return ch != '_'; };
+  auto first = std::ranges::find_if(package, is_plain);
+  auto last = std::find_if(package.rbegin(), package.rend(), is_plain).base();
+  if (first == package.begin() && last == package.end()) return std::string(package);
+  return first == package.end() ? "kernels" : std::string(first, last) + "-kernels";
+}
+
 std::string TypeOf(const FaceParam& param) {
   if (param.is_tensor) return "Any";
   Scalar scalar = param.param->value->type()->scalar;
@@ -64,18 +77,62 @@ std::string TypeOf(const FaceParam& param) {
   return IsFloat(scalar) || param.any_scalar ? "float" : "int";
 }
 
-/// Returns the parameters of a call as Python declares them. Outputs may be omitted.
-std::string Parameters(const FaceFunction& kernel) {
-  auto has_name = [](const FaceParam& param) { return IsName(param.param->value->name().text()); };
-  if (!std::ranges::all_of(kernel.params, has_name)) return ", *args: Any, **keywords: Any";
+/// Returns a parameter's name as Python can write it: with `_` at its end if it is a keyword.
+std::string WrittenName(std::string_view name) {
+  return fmt::format("{}{}", name, IsName(name) ? "" : "_");
+}
+
+bool IsOutput(const FaceParam& param) {
+  return param.param->direction == ir::Direction::Out && param.is_tensor;
+}
+
+/// Returns whether a call may omit the parameter: an output, which is then allocated, or an optional parameter.
+bool IsOmittable(const FaceFunction& kernel, const FaceParam& param) {
+  return IsOutput(param) || ir::Presence(*kernel.functions[0], *param.param).has_value();
+}
+
+/// Returns the declaration of a parameter, with a default if it is to have one.
+std::string StubParameter(const FaceParam& param, bool has_default) {
+  const std::string_view value = !has_default ? "" : IsOutput(param) ? " = ..." : " = None";
+  return fmt::format(", {}: {}{}", WrittenName(param.param->value->name().text()), TypeOf(param),
+                     value);
+}
+
+/// Returns declarations of parameters without defaults, except for those at the end that may be omitted.
+std::string StubParameters(const FaceFunction& kernel, std::span<const FaceParam* const> params) {
+  auto is_needed = [&](const FaceParam* param) { return !IsOmittable(kernel, *param); };
+  auto last = std::ranges::find_if(params.rbegin(), params.rend(), is_needed);
+  const auto needed = static_cast<size_t>(params.rend() - last);
   std::string text;
-  bool omitted = false;
-  for (const FaceParam& param : kernel.params) {
-    omitted |= param.param->direction == ir::Direction::Out && param.is_tensor;
-    text += fmt::format(", {}: {}{}", param.param->value->name().text(), TypeOf(param),
-                        omitted ? " = ..." : "");
-  }
+  for (size_t p = 0; p < params.size(); ++p) text += StubParameter(*params[p], p >= needed);
   return text;
+}
+
+/// Returns declarations for the ways to pass the arguments of a call: all in order; or only the inputs in order, and outputs by name; or, if
+/// optional inputs are omitted, those after them by name, too.
+std::vector<std::string> WaysToCall(const FaceFunction& kernel) {
+  std::vector<const FaceParam*> all;
+  std::vector<const FaceParam*> inputs;
+  std::vector<const FaceParam*> outputs;
+  for (const FaceParam& param : kernel.params) {
+    all.push_back(&param);
+    (IsOutput(param) ? outputs : inputs).push_back(&param);
+  }
+  std::vector<std::string> ways = {StubParameters(kernel, all)};
+  std::string named;
+  for (const FaceParam* param : outputs) named += StubParameter(*param, true);
+  if (!named.empty()) named = ", *" + named;
+  auto is_omittable = [&](const FaceParam* param) { return IsOmittable(kernel, *param); };
+  const bool has_outputs_last = std::equal(inputs.begin(), inputs.end(), all.begin());
+  if (!has_outputs_last) ways.push_back(StubParameters(kernel, inputs) + named);
+  auto optional = std::ranges::find_if(inputs, is_omittable);
+  if (std::all_of(optional, inputs.end(), is_omittable)) return ways;
+  std::string partly = StubParameters(kernel, std::span(inputs.begin(), optional)) + ", *";
+  for (auto one = optional; one != inputs.end(); ++one)
+    partly += StubParameter(**one, is_omittable(*one));
+  for (const FaceParam* param : outputs) partly += StubParameter(*param, true);
+  ways.push_back(partly);
+  return ways;
 }
 
 /// Returns a text as it may be inside of a docstring.
@@ -133,10 +190,14 @@ std::string Stub(const FaceFunction& kernel) {
     doc += fmt::format("{}: {}\n", param.name, param.declared);
   std::string indented;
   for (char ch : Documented(doc)) indented += ch == '\n' ? "\n        " : std::string(1, ch);
-  return fmt::format(
-      "class _{0}(Kernel):\n    def __call__(self{1}) -> Any:\n        \"\"\"{2}\"\"\"\n\n{0}: "
-      "_{0}\n\n",
-      kernel.source_name, Parameters(kernel), indented);
+  const std::vector<std::string> ways = WaysToCall(kernel);
+  std::string text = fmt::format("class _{}(Kernel):\n", kernel.source_name);
+  for (const std::string& way : ways) {
+    if (ways.size() > 1) text += "    @overload\n";
+    text +=
+        fmt::format("    def __call__(self{}) -> Any:\n        \"\"\"{}\"\"\"\n\n", way, indented);
+  }
+  return fmt::format("{0}{1}: _{1}\n\n", text, kernel.source_name);
 }
 
 }  // namespace
@@ -147,13 +208,16 @@ PythonProject PrintPython(const ir::Module& module, const std::string& runtime_n
   ModuleFace face = MakeFace(module, runtime_name);
   PythonProject made;
   made.package = PackageName(face.c_prefix.substr(0, face.c_prefix.size() - 1));
-  made.project = ProjectFile(made.package, description.empty() ? ListOfKernels(face) : description);
+  made.project = ProjectFile(DistributionName(made.package),
+                             description.empty() ? ListOfKernels(face) : description);
   std::string head = fmt::format("\"\"\"The kernels of {}.kdl. Generated by kernelc {}.\"\"\"\n\n",
                                  face.module_name, KDL_VERSION);
   std::string names;
   std::string docs;
-  made.stubs =
-      head + fmt::format("from typing import Any\n\nfrom .{}.calling import Kernel\n\n", inner);
+  made.stubs = head + fmt::format(
+                          "from typing import Any, overload\n\nfrom .{0} import errors as "
+                          "errors\nfrom .{0}.calling import Kernel\n\n",
+                          inner);
   for (const FaceFunction& kernel : face.kernels) {
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", kernel.source_name);
     docs += fmt::format("    {}: {},\n", Quoted(kernel.source_name), OneLine(kernel.doc));
@@ -161,7 +225,7 @@ PythonProject PrintPython(const ir::Module& module, const std::string& runtime_n
   }
   made.init =
       head + fmt::format(
-                 "import pathlib\n\nfrom .{} import library\n\n"
+                 "import pathlib\n\nfrom .{} import errors, library\n\n"
                  "__all__ = [{}]\n"
                  "_documentation = {{\n{}}}\n"
                  "globals().update(library.open_kernels(pathlib.Path(__file__).parent / {}, {}, "
