@@ -117,6 +117,7 @@ ops.scaled(None)
 '''
 TORCH = '''
 import torch
+import torch._dynamo.testing
 import numbers_of.torch
 x = torch.arange(12, dtype=torch.float64).reshape(3, 4)
 assert torch.equal(torch.ops.numbers_of.scale(2.5, x), 2.5 * x)

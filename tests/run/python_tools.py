@@ -81,6 +81,7 @@ with kernelc.interpret():
 ''',
     "wrong uses are errors of one sentence": '''
 text = "export kernel f<T: f32 | i32>(x: in T[N], y: in T[N], z: out T[N]) { spmd for i in N by 8 { z[i] = x[i] + y[i]; } }"
+assert dir(kernelc) == sorted(kernelc.__all__), dir(kernelc)
 fails("device must be a text", TypeError, lambda: kernelc.compile(text, device=None))
 fails("the interpreter is no device", kernelc.Error, lambda: kernelc.compile(text, device="reference"))
 fails("defines must be a dictionary", TypeError, lambda: kernelc.compile(text, defines="B=3"))
@@ -100,6 +101,16 @@ def f(x, other):
     "export kernel f(x: inout f32[N]) { spmd for i in N by 8 { x[i] = 1; } }"
 fails("must be those of the kernel: x", TypeError, lambda: kernelc.kernel(f))
 fails("whose name ends in .html", ValueError, lambda: module.axpy.perf().save("picture.svg"))
+''',
+    "errors of the compiler can be copied and pickled": '''
+import copy, pickle
+try:
+    kernelc.compile("export kernel f(x: out f32[N]) {}}")
+except kernelc.CompileError as error:
+    for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert str(again) == str(error) and again.diagnostics == error.diagnostics
+else:
+    raise AssertionError("no error")
 ''',
     "warnings also come from the cache": '''
 import warnings

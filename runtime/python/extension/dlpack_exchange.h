@@ -7,8 +7,8 @@
 
 namespace kdl::python {
 
-/// DLPack's C exchange interface (version 1.3 of DLPack), which a type of arrays offers as `__dlpack_c_exchange_api__`. It takes a fraction of
-/// the time of `__dlpack__`. Functions return 0, or set a Python exception.
+/// DLPack's C exchange interface (version 1.3 of DLPack), which a type of arrays offers as `__dlpack_c_exchange_api__`. It takes a
+/// fraction of the time of `__dlpack__`. Functions return 0, or set a Python exception.
 struct ExchangeApi {
   uint32_t major;
   uint32_t minor;

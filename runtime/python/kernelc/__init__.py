@@ -19,6 +19,10 @@ __all__ = ["__version__", "ArgumentError", "CompileError", "CompileWarning", "De
            "Trap", "VerifyError", "compile", "interpret", "kernel", "load"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def load_ipython_extension(ipython: Any) -> None:
     """Defines the cell magic `%%kernelc`, for `%load_ext kernelc`."""
     from . import magic

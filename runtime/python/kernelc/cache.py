@@ -1,9 +1,9 @@
 """The cache of compiled kernels on disk.
 
-An entry is a shared object, and a file with the documentation of its kernels, the compiler's warnings, and the hashes of the files that it
-was made from. Their names begin with a hash of everything that the result depends on. The object's name also contains a hash of its content, because a process that has loaded
-a file does not load another one of the same name. All files are written under another name and then renamed, so processes, also on
-several machines with a common file system, can share the cache.
+An entry is a shared object, and a file with the documentation of its kernels, the compiler's warnings, and the hashes of the files
+that it was made from. Their names begin with a hash of everything that the result depends on. The object's name also contains a
+hash of its content, because a process that has loaded a file does not load another one of the same name. All files are written
+under another name and then renamed, so processes, also on several machines with a common file system, can share the cache.
 """
 
 from __future__ import annotations

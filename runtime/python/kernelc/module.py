@@ -9,6 +9,7 @@ import inspect
 import os
 import pathlib
 import re
+import sys
 import tokenize
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -205,7 +206,8 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if not callable(function):
         raise TypeError(f"options of kernelc.kernel have names, not {function!r}: write @kernelc.kernel(device='cuda')")
     if not function.__doc__:
-        raise Error(f"the docstring of {function.__name__} must contain the source of a kernel")
+        raise Error(f"the docstring of {function.__name__} must contain the source of a kernel" +
+                    "; with -OO, Python removes docstrings" * (sys.flags.optimize > 1))
     path, text = _place(function)
     module = _build(path, text, options.pop("device", "host"),
                     compiler.options(options.pop("defines", None), options.pop("opt_level", None), None))
