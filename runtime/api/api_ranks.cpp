@@ -21,11 +21,6 @@ using kdl::ranks::WholeBox;
 
 namespace kdl::runtime {
 
-namespace {
-
-// Memory that a rank must not read is filled with this byte.
-constexpr int kForeignByte = 0xFF;
-
 // The memories of a distributed tensor, and what is sent between them.
 struct RankTensor {
   std::vector<kdl_array> memories;  // those of the ranks of this process
@@ -33,7 +28,7 @@ struct RankTensor {
 };
 
 // Elements of one tensor that a rank sends to another one, if this process has one of these ranks.
-struct Message {
+struct RankMessage {
   RankTensor* tensor;
   std::int64_t from;
   std::int64_t to;
@@ -43,10 +38,15 @@ struct Message {
       bytes;  // the elements, box after box, if the other rank belongs to another process
 };
 
-struct Traffic {
+struct RankTraffic {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
 };
+
+namespace {
+
+// Memory that a rank must not read is filled with this byte.
+constexpr int kForeignByte = 0xFF;
 
 // Calls `use` with the address of each row of adjacent elements in the view, which begins at `data`, and with its number of
 // bytes.
@@ -119,10 +119,10 @@ struct kdl_ranks {
   std::int64_t end = 1;
   std::shared_ptr<const kdl_transport> transport;        // null if all ranks belong to this process
   std::map<const kdl_buffer*, RankTensor> tensors = {};  // by the buffer of the first memory
-  std::vector<Message> pending = {};                     // requested since the last finish
+  std::vector<RankMessage> pending = {};                 // requested since the last finish
   bool is_started = false;              // whether transfers may use what is requested
   std::vector<kdl_event*> copies = {};  // of the messages that have been started
-  std::map<std::pair<std::string, std::string>, Traffic> traffic = {};
+  std::map<std::pair<std::string, std::string>, RankTraffic> traffic = {};
 
   bool Has(std::int64_t rank) const { return first <= rank && rank < end; }
 
@@ -133,21 +133,21 @@ struct kdl_ranks {
     return nullptr;
   }
 
-  kdl_array PartOfRank(const Message& message, std::int64_t rank, const Box& box) const {
+  kdl_array PartOfRank(const RankMessage& message, std::int64_t rank, const Box& box) const {
     return PartOf(message.tensor->memories[static_cast<std::size_t>(rank - first)], box);
   }
 
   // Adds the box to the message of the owner to the rank.
   void AddToMessage(RankTensor* tensor, std::int64_t owner, std::int64_t rank, const char* cause,
                     const Box& box) {
-    const auto message = std::ranges::find_if(pending, [&](const Message& one) {
+    const auto message = std::ranges::find_if(pending, [&](const RankMessage& one) {
       return one.tensor == tensor && one.from == owner && one.to == rank;
     });
     if (message != pending.end()) return message->boxes.push_back(box);
     pending.push_back({tensor, owner, rank, cause, {box}, {}});
   }
 
-  Error Receive(Message& message) {
+  Error Receive(RankMessage& message) {
     std::int64_t bytes = 0;
     for (const Box& box : message.boxes)
       bytes += BytesOf(PartOfRank(message, message.to, box).view);
@@ -156,8 +156,9 @@ struct kdl_ranks {
   }
 
   // Between two ranks of this process, copies the boxes. Otherwise, packs them and starts to send them.
-  Error Send(Message& message, kdl_queue* queue) {
-    Traffic& sent = traffic[{kdl_buffer_name(message.tensor->memories[0].buffer), message.cause}];
+  Error Send(RankMessage& message, kdl_queue* queue) {
+    RankTraffic& sent =
+        traffic[{kdl_buffer_name(message.tensor->memories[0].buffer), message.cause}];
     ++sent.messages;
     for (const Box& box : message.boxes) {
       const kdl_array own = PartOfRank(message, message.from, box);
@@ -176,7 +177,8 @@ struct kdl_ranks {
     });
   }
 
-  Error CopyBox(const Message& message, const kdl_array& own, const Box& box, kdl_queue* queue) {
+  Error CopyBox(const RankMessage& message, const kdl_array& own, const Box& box,
+                kdl_queue* queue) {
     const kdl_array to = PartOfRank(message, message.to, box);
     kdl_event* done = nullptr;
     KDL_RETURN_IF_ERROR(
@@ -185,7 +187,7 @@ struct kdl_ranks {
     return nullptr;
   }
 
-  Error Unpack(const Message& message) const {
+  Error Unpack(const RankMessage& message) const {
     const char* from = message.bytes.data();
     for (const Box& box : message.boxes) {
       KDL_RETURN_IF_ERROR(WithRows(PartOfRank(message, message.to, box), KDL_MAP_READ_WRITE,
@@ -200,10 +202,10 @@ struct kdl_ranks {
   // All receives start before the first message is packed, so that no process waits for one that waits for it.
   Error Start(kdl_queue* queue) {
     is_started = true;
-    for (Message& message : pending) {
+    for (RankMessage& message : pending) {
       if (!Has(message.from)) KDL_RETURN_IF_ERROR(Receive(message));
     }
-    for (Message& message : pending) {
+    for (RankMessage& message : pending) {
       if (Has(message.from)) KDL_RETURN_IF_ERROR(Send(message, queue));
     }
     return nullptr;
@@ -220,7 +222,7 @@ struct kdl_ranks {
       Error error(transport->wait_all(transport->state));
       if (!failed) failed = std::move(error);
     }
-    for (const Message& message : pending) {
+    for (const RankMessage& message : pending) {
       if (!failed && !Has(message.from)) failed = Unpack(message);
     }
     pending.clear();

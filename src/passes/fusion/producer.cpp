@@ -35,9 +35,9 @@ class ProducerFinder {
   bool HasNoEffects() {
     const Op* first = nullptr;
     ir::Walk(kernel_.body, [&](const Op* op) {
-      if (!first && !EffectOf(op).empty()) first = op;
+      if (!first && !DescribeEffect(op).empty()) first = op;
     });
-    return !first || Refuse(first->loc(), EffectOf(first), kLaunchBefore);
+    return !first || Refuse(first->loc(), DescribeEffect(first), kLaunchBefore);
   }
 
   bool FindSpmd() {
@@ -154,7 +154,7 @@ class ProducerFinder {
 
 }  // namespace
 
-std::string EffectOf(const Op* op) {
+std::string DescribeEffect(const Op* op) {
   switch (op->kind()) {
     case OpKind::Sync:
       return "it waits for all cores with `sync`";

@@ -25,7 +25,7 @@ struct Obstacle {
 
 /// Returns what an op of a kernel does that cannot be done again for the elements that another kernel needs, such as "it
 /// prints", or an empty string.
-std::string EffectOf(const Op* op);
+std::string DescribeEffect(const Op* op);
 
 /// A tensor that a kernel writes with a single store.
 struct ProducedTensor {

@@ -58,13 +58,13 @@ class GroupLoopFinder {
   bool HasNoOtherEffects() {
     const Op* other = nullptr;
     ir::Walk(kernel_.body, [&](const Op* op) {
-      bool acts = op->kind() == OpKind::Store ? !IsFill(op) : !EffectOf(op).empty();
+      bool acts = op->kind() == OpKind::Store ? !IsFill(op) : !DescribeEffect(op).empty();
       if (!other && acts && !IsGroupUpdate(op)) other = op;
     });
     if (!other) return true;
     return Refuse(other->loc(), other->kind() == OpKind::Store
                                     ? "it has `reduce`, but also writes elements without it"
-                                    : EffectOf(other));
+                                    : DescribeEffect(other));
   }
 
   bool OnlyReducesOutputs() {
