@@ -35,7 +35,7 @@ std::string ToString(const ir::Loc& loc) {
 }
 
 void NoteCall(const ir::Loc& call, Trap& trap) {
-  trap.notes.emplace_back(call, "called here");
+  if (call.line != 0) trap.notes.emplace_back(call, "called here");
   NoteCalls(call, trap);
 }
 
