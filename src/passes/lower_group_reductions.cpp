@@ -84,6 +84,7 @@ class GroupFolder {
       return parts.has_tiles() && parts.at_once() && IsOpenBefore(kernel_, spmd_, parts.tensor());
     };
     if (std::any_of(parts_.begin(), parts_.end(), waits)) builder_.Create(OpKind::Sync, {}, {});
+    builder_.SetInsertionPoint(spmd_);
     RunGroups(builder_, kernel_, spmd_, *blocks_, parts_, builder_.I64(0), blocks_->groups());
     builder_.SetInsertionPoint(after_);
     if (!parts_.empty() && !IsAfterSync(after_)) builder_.Create(OpKind::Sync, {}, {});
