@@ -75,7 +75,7 @@ def test_full_disk(folder):
     large.write_text(WILD * 100)
     command = f"trap '' XFSZ; ulimit -f 1; kernelc fmt {large}"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, cwd=folder)
-    checks.expect("a full disk", ran.returncode == 1 and "[E0916]" in ran.stderr, ran.stderr)
+    checks.expect("a full disk", ran.returncode == 3 and "[E0982]" in ran.stderr, ran.stderr)
     checks.expect("the file is whole", large.read_text() == WILD * 100)
     checks.expect("no other file is left", not [p for p in folder.iterdir() if p.name.startswith(".kernelc")])
 
