@@ -44,7 +44,8 @@ void RunCheckBlocks(PassContext& context, ir::Function& kernel) {
       context.diagnostics
           .Report(diag::BlocksShow, context.SpanOf(op->loc()), size->text(),
                   op->kind() == OpKind::Scan ? "scan" : "access")
-          .Help(fmt::format("give the size of the block a value, as in `{}: int = 1024`", size->text()));
+          .Help(fmt::format("give the size of the block a value, as in `{}: int = 1024`",
+                            size->text()));
     }
   }
 }

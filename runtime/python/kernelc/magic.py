@@ -3,36 +3,56 @@
 from __future__ import annotations
 
 import argparse
+import keyword
 import shlex
-import sys
-from typing import Any
+from typing import Any, NoReturn, cast
 
-from .errors import CompileError, coloured
+from .errors import ArgumentError
 from .module import compile
 
 
+class _Parser(argparse.ArgumentParser):
+    """Raises errors instead of ending the process."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _usage_error()(f"%%kernelc: {message}")
+
+
+def _usage_error() -> type[Exception]:
+    """Returns the exception that IPython shows without a traceback."""
+    try:
+        from IPython.core.error import UsageError
+    except ImportError:
+        return ArgumentError
+    return cast("type[Exception]", UsageError)
+
+
+def _name(word: str) -> str:
+    if not word.isidentifier() or keyword.iskeyword(word):
+        raise argparse.ArgumentTypeError(f"'{word}' is not a name of Python")
+    return word
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="%%kernelc", description="Compiles the cell and defines its exported kernels.", add_help=False)
+    parser = _Parser(prog="%%kernelc", description="Compiles the cell and defines its exported kernels.", add_help=False)
     parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME=VALUE,...", help="values of a generic parameter")
     parser.add_argument("-O", dest="opt_level", type=int, metavar="LEVEL", help="the optimization level, 0 to 3")
     parser.add_argument("--device", default="host", metavar="SPEC", help="where the kernels run")
-    parser.add_argument("--module", metavar="NAME", help="defines only this name, for the module of all kernels")
+    parser.add_argument("--module", type=_name, metavar="NAME", help="defines only this name, for the module of all kernels")
     return parser
 
 
-def run_cell(namespace: dict[str, Any], line: str, cell: str, has_colours: bool) -> None:
-    """Compiles a cell, and adds its kernels to the namespace. Errors are printed: they are about the cell, not about Python code."""
+def run_cell(namespace: dict[str, Any], line: str, cell: str) -> None:
+    """Compiles a cell, and adds its kernels to the namespace. Raises CompileError, so that the cells after it do not run with
+    kernels of earlier runs."""
     try:
-        options = _parser().parse_args(shlex.split(line))
-    except (SystemExit, ValueError):  # the parser has printed what is wrong
-        return
+        words = shlex.split(line)
+    except ValueError as error:
+        raise _usage_error()(f"%%kernelc: {error}") from None
+    options = _parser().parse_args(words)
     defines = {name: values.split(",") for name, _, values in (word.partition("=") for word in options.defines)}
-    try:
-        # The text begins in line 2 of the cell, whose first line is the magic itself.
-        module = compile("\n" + cell, device=options.device, defines=defines, opt_level=options.opt_level)
-    except CompileError as error:
-        print(coloured(str(error)) if has_colours else error, file=sys.stderr)
-        return
+    # The text begins in line 2 of the cell, whose first line is the magic itself.
+    module = compile("\n" + cell, device=options.device, defines=defines, opt_level=options.opt_level)
     if options.module:
         namespace[options.module] = module
     else:
@@ -42,7 +62,7 @@ def run_cell(namespace: dict[str, Any], line: str, cell: str, has_colours: bool)
 def load(ipython: Any) -> None:
     """Registers the magic: `%load_ext kernelc` calls this."""
     def kernelc(line: str, cell: str) -> None:
-        run_cell(ipython.user_ns, line, cell, getattr(ipython, "colors", "NoColor").casefold() != "nocolor")
+        run_cell(ipython.user_ns, line, cell)
 
     kernelc.__doc__ = _parser().format_help()
     ipython.register_magic_function(kernelc, "cell", "kernelc")
