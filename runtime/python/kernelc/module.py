@@ -91,12 +91,12 @@ class Kernel(calling.Kernel):
         is kept in the cache. Later calls for the same kernel continue the search.
         """
         source = tuning.tuned_source(self, self.bind(args, keywords), trials, seconds, file)
-        tuned: Kernel = getattr(Module(source, self.device), self.name)
-        return tuned
+        return Module(source, self.device)[self.name]
 
 
 class Module:
-    """The kernels of a file. Each is an attribute with the name of the source: `module.softmax(x)`."""
+    """The kernels of a file. Each is an attribute with the name of the source: `module.softmax(x)`. `module["softmax"]` is the same,
+    also for names that attributes of modules have."""
 
     def __init__(self, source: compiler.Source, device: str):
         built, kernels = _open(source, device)
@@ -109,12 +109,17 @@ class Module:
             kernel.source = source
 
     def __getattr__(self, name: str) -> Kernel:
-        kernels: dict[str, Kernel] = self.__dict__.get("_kernels", {})  # empty while an object is copied
         try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(*error.args) from None
+
+    def __getitem__(self, name: str) -> Kernel:
+        kernels: dict[str, Kernel] = self.__dict__.get("_kernels", {})  # empty while an object is copied
+        if name in kernels:
             return kernels[name]
-        except KeyError:
-            known = f"; the exported kernels are: {', '.join(kernels)}" if kernels else ""
-            raise AttributeError(f"there is no exported kernel '{name}'{known}; Python calls kernels, not programs") from None
+        known = f"; the exported kernels are: {', '.join(kernels)}" if kernels else ""
+        raise KeyError(f"there is no exported kernel '{name}'{known}; Python calls kernels, not programs")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _build, _recipe(self._source, self._device)
@@ -185,8 +190,7 @@ def _recipe(source: compiler.Source, device: str) -> tuple[pathlib.Path, str | N
 
 
 def _named_kernel(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...], files: Mapping[str, str], name: str) -> Kernel:
-    made: Kernel = getattr(_build(path, text, device, options, files), name)
-    return made
+    return _build(path, text, device, options, files)[name]
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -213,7 +217,7 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
                     compiler.options(options.pop("defines", None), options.pop("opt_level", None), None))
     if options:
         raise TypeError(f"kernelc.kernel has no option '{next(iter(options))}'")
-    made: Kernel = getattr(module, function.__name__)
+    made = module[function.__name__]
     _check_parameters(function, made)
     return made
 
