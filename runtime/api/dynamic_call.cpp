@@ -160,7 +160,8 @@ Error DynamicCall::Choose(std::span<const CalledKernel> kernels, DynamicArgument
   const Candidate& any = kernels[0].candidate;
   if (std::ssize(original) != any.variant->param_count) {
     return Invalid(any.kernel->name, " has ", any.variant->param_count,
-                   " parameters, but is called with ", original.size(), " arguments");
+                   " parameters, but is called with ", original.size(),
+                   original.size() == 1 ? " argument" : " arguments");
   }
   for (std::size_t p = 0; p < original.size(); ++p)
     KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], original[p]));

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <string>
+#include <string_view>
 
 #include "api/api.h"
 #include "api/calls.h"
@@ -23,6 +25,25 @@ struct Arguments {
   SmallArray<kdl_dynamic_arg, kUsualArguments> given;
 };
 
+// Objects of the TVM FFI that callers may pass by mistake, by their type index.
+struct ObjectKind {
+  std::int32_t type;
+  std::string_view words;
+};
+constexpr ObjectKind kObjectKinds[] = {{5, "a data type"}, {6, "a device"},
+                                       {8, "a string"},    {11, "a string"},
+                                       {12, "bytes"},      {65, "a string"},
+                                       {66, "bytes"},      {68, "a function"},
+                                       {69, "a shape"},    {71, "an array of objects"},
+                                       {72, "a map"},      {74, "an object of Python"}};
+
+std::string DescribeObject(std::int32_t type) {
+  for (const ObjectKind& kind : kObjectKinds) {
+    if (kind.type == type) return std::string(kind.words);
+  }
+  return Concat("an object of type index ", type);
+}
+
 Error AddArgument(const kdl_ffi_any& any, std::int32_t number, Arguments* arguments) {
   if (any.type == kFfiInteger || any.type == kFfiBool) {
     arguments->given.Add({KDL_DYNAMIC_INTEGER, 0, {.integer = any.value.integer}});
@@ -38,10 +59,8 @@ Error AddArgument(const kdl_ffi_any& any, std::int32_t number, Arguments* argume
   }
   const dlpack::Tensor* tensor = TensorOf(any);
   if (tensor == nullptr) {
-    return Invalid("argument ", number,
-                   " must be a number or a tensor (type index 1, 2, 3, 7 or 70), not an object of "
-                   "type index ",
-                   any.type);
+    return Invalid("argument ", number, " must be a number or a tensor, not ",
+                   DescribeObject(any.type));
   }
   kdl_tensor& view = arguments->views.Add();
   if (dlpack::ViewOf(*tensor, "", &view) != nullptr)

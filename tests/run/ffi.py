@@ -126,7 +126,7 @@ def test(folder, name):
         ("which i32 cannot represent", "ValueError", ("at", tensor(bytes_), 2**31, True, tensor(one))),
         ("'x' must be a tensor, not a number", "ValueError", ("axpy", 1.0, 1.0, tensor(y))),
         ("'a' must be a number (f32), not a tensor", "ValueError", ("axpy", tensor(x), tensor(x), tensor(y))),
-        ("argument 0 must be a number or a tensor", "ValueError", ("axpy", Any(STRING), tensor(x), tensor(y))),
+        ("argument 0 must be a number or a tensor, not a string", "ValueError", ("axpy", Any(STRING), tensor(x), tensor(y))),
         ("'argument 1' is in the memory of another device", "ValueError", ("axpy", 1.0, tensor(x, device=2), tensor(y))),
         ("has 9 dimensions", "ValueError", ("axpy", 1.0, tensor(x, [1] * 9), tensor(y))),
     ]:
