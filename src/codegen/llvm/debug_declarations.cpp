@@ -194,7 +194,7 @@ void DebugDeclarations::Show(const DebugKey& key, llvm::Value* value,
   llvm::SmallVector<uint64_t> all(operations);
   if (tuple) {
     size_t number = std::ranges::find(tuple->elements, key.variable) - tuple->elements.begin();
-    const DebugTypes::Member& member = MembersOf(whole)[number];
+    const DebugTypes::Member member = MembersOf(whole)[number];
     // The member is the address of the tile.
     if (shapes_[key].has_buffer() && !all.empty()) all.pop_back();
     all.append({llvm::dwarf::DW_OP_LLVM_fragment, member.at_bit, member.bits});
