@@ -43,6 +43,15 @@ Name OriginalName(const Function& added, Names& names) {
   return names.Intern(text.substr(0, text.rfind('.')));
 }
 
+void DropStrideMarks(Function& function) {
+  for (const Param& param : function.params) {
+    for (const std::string& mark :
+         {StrideMark(param.value->name()), BroadcastMark(param.value->name())})
+      std::erase_if(function.generics,
+                    [&](const Generic& generic) { return generic.name.text() == mark; });
+  }
+}
+
 bool HasStrided(const Function& function) {
   return std::ranges::any_of(function.params,
                              [&](const Param& param) { return IsStrided(function, param); });

@@ -39,6 +39,9 @@ bool IsBroadcast(const Function& function, const Param& param);
 /// Returns whether the function has `strided` or `broadcast` parameters.
 bool HasStrided(const Function& function);
 
+/// Removes the marks of `strided` and `broadcast` parameters, for a kernel that only the compiler launches.
+void DropStrideMarks(Function& function);
+
 /// Returns the packs whose numbers of dimensions a launch states. Together with them, its tensors determine those of all others.
 std::vector<Name> OpenPacks(const Function& function);
 

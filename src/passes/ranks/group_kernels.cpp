@@ -10,6 +10,7 @@
 #include "ir/busy_cores.h"
 #include "ir/element_walk.h"
 #include "ir/eval/eval.h"
+#include "ir/packs.h"
 #include "ir/value_size.h"
 #include "ir/views.h"
 #include "passes/fusion/block_sizes.h"
@@ -117,6 +118,7 @@ class GroupKernelMaker {
     FindBinders();
     made_.groups = ir::CloneFunction(kernel_, module_, DerivedName(module_, kernel_, "groups"));
     made_.groups->exported = false;
+    ir::DropStrideMarks(*made_.groups);
     for (Op* loop : OpsOfKind(*made_.groups, OpKind::Spmd))
       if (IsFillLoop(loop)) ir::Erase(loop);
     LimitCopy();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ir/builder.h"
+#include "ir/packs.h"
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
 
@@ -85,6 +86,7 @@ PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel,
                           const std::vector<size_t>& binders) {
   PartKernel made{ir::CloneFunction(kernel, module, DerivedName(module, kernel, "part")), {}};
   made.kernel->exported = false;
+  ir::DropStrideMarks(*made.kernel);
   for (ir::Param& param : made.kernel->params) {
     if (param.direction == ir::Direction::Out) param.direction = ir::Direction::InOut;
   }

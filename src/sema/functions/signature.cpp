@@ -42,7 +42,7 @@ DimInfo& DeclareSize(FunctionState& state, const NameExpr& name) {
   return state.fn.dims.back();
 }
 
-/// Reports a parameter such as `rank_A` next to a size `A`, or `strides_x` next to a tensor `x`. In KIR, these names say
+/// Reports a parameter or size such as `rank_A` next to a size `A`, or `strides_x` next to a tensor `x`. In KIR, these names say
 /// that A is a pack, and x is `strided`.
 void CheckReserved(FunctionState& state, Name name, Span span) {
   if (state.kind() != FunctionKind::Kernel) return;
@@ -391,6 +391,7 @@ void CheckSignature(FunctionState& state) {
   BindBareSizes(state);
   BindEquations(state);
   BindAbsentSizes(state);
+  for (const DimInfo& dim : state.fn.dims) CheckReserved(state, dim.entity->name, dim.entity->span);
   for (const IntGenericInfo& generic : state.fn.generics)
     CheckReserved(state, generic.entity->name, generic.entity->span);
   for (const syntax::Param& param : state.fn.item->params) {
