@@ -47,6 +47,7 @@ std::string ParallelText(const KernelFace& face, int64_t scratch_bytes) {
       "{1}}};\n"
       "static void {5}(void* context, int64_t core) {{\n"
       "  struct {0}* const call = (struct {0}*)context;\n"
+      "  if (core < 0 || core >= call->kdl_cores) return;\n"
       "  char* const scratch = call->kdl_scratch + core * {3};\n"
       "  const char* const error =\n"
       "      {2}(core, call->kdl_cores, scratch, 0{4});\n"
