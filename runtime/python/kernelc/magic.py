@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import keyword
 import shlex
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 from .errors import ArgumentError
 from .module import compile
@@ -21,10 +22,10 @@ class _Parser(argparse.ArgumentParser):
 def _usage_error() -> type[Exception]:
     """Returns the exception that IPython shows without a traceback."""
     try:
-        from IPython.core.error import UsageError
+        error: type[Exception] = importlib.import_module("IPython.core.error").UsageError
     except ImportError:
         return ArgumentError
-    return cast("type[Exception]", UsageError)
+    return error
 
 
 def _name(word: str) -> str:
