@@ -113,7 +113,8 @@ Error QueuedCall::EnqueueAll(kdl_event* const* after, std::int32_t after_count,
     KDL_RETURN_IF_ERROR(Error(kdl_copy(queue_, &pair.there, &pair.owner, "a call reads it", after,
                                        after_count, nullptr)));
   }
-  KDL_RETURN_IF_ERROR(Launch(LaunchAfter(after, after_count), copies_back ? nullptr : done));
+  KDL_RETURN_IF_ERROR(Error(Guard(
+      [&] { return Launch(LaunchAfter(after, after_count), copies_back ? nullptr : done); })));
   if (!copies_back) return nullptr;
   for (const Pair& one : pairs_) {
     if (!one.is_copied() || one.direction == KDL_IN) continue;
