@@ -112,7 +112,7 @@ class Function:
         return all(element in TYPES for _, _, element, _ in self.params)
 
     def shape(self, text, sizes):
-        return [int(eval(part.replace("/", "//"), {"min": min}, {name.rstrip("_"): size for name, size in sizes.items()})) for part in text.split(",")] if text else []
+        return [int(eval(part.replace("..", "").replace("/", "//"), {"min": min}, {name.rstrip("_"): size for name, size in sizes.items()})) for part in text.split(",")] if text else []
 
     def run(self, sizes, values):
         arguments = [ctypes.c_int64(sizes[name]) for name in self.sizes]
