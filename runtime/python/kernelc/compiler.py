@@ -202,7 +202,7 @@ def target_of(device: str) -> str:
     if not isinstance(device, str):
         raise TypeError(f"device must be a text, such as 'host' or 'cuda', not {device!r}")
     if device.startswith("reference"):
-        raise Error("the interpreter is no device; within `with kernelc.interpret():`, kernels of any device run in it")
+        raise Error("the interpreter is not a device; within `with kernelc.interpret():`, kernels of any device run in it")
     kind, _, keys = device.partition("?")
     if kind not in ("host", "debug") or "isa=" in keys:
         return device
