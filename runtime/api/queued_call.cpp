@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/api.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
