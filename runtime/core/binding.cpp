@@ -155,7 +155,7 @@ Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Dev
   const std::int32_t last = view.rank - 1;
   if (last >= 0 && view.size[last] > 1 && view.stride[last] != 1 && !IsEmpty(view)) {
     return Invalid("the tensor for ", Spelling(param), " has stride ", view.stride[last],
-                   " in its last dimension; it must be 1");
+                   " in its last dimension, which must be 1; pass a row-major copy");
   }
   if (param.direction != KDL_IN && buffer.is_constant())
     return CheckWritable(buffer, Concat("the tensor for ", Spelling(param)));

@@ -104,7 +104,10 @@ Error ConvertNumber(const kdl_dynamic_arg& given, const kdl_param_desc& param,
     return nullptr;
   }
   if (type.group == Group::Bool) {
-    *bits = AsDouble(given, 64) != 0 ? 1 : 0;
+    const double number = AsDouble(given, 64);
+    if (number != 0 && number != 1)
+      return Invalid("'", param.name, "' must be a bool, not ", Text(given));
+    *bits = number != 0 ? 1 : 0;
     return nullptr;
   }
   if (given.kind == KDL_DYNAMIC_FLOAT)

@@ -117,7 +117,7 @@ Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* byt
     }
     if (view.stride[d] < 0 && HasStride(view, d)) {
       return Invalid(what, " has stride ", view.stride[d], " in dimension ", d,
-                     "; strides are 0 or more");
+                     "; strides are 0 or more: pass a row-major copy");
     }
     std::int64_t reach = 0;
     overflow |=

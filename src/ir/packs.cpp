@@ -71,13 +71,18 @@ bool IsPack(const Function& function, Size size) {
   return size->kind == SizeKind::Symbol && HasGeneric(function, PackMark(size->symbol));
 }
 
+std::vector<Name> PacksOf(const Function& function, const Param& param) {
+  std::vector<Name> packs;
+  for (Size dim : param.value->type()->dims)
+    if (IsPack(function, dim)) packs.push_back(dim->symbol);
+  return packs;
+}
+
 std::vector<Name> OpenPacks(const Function& function) {
   std::vector<std::vector<Name>> tensors;  // the packs of each tensor that are not known yet
   std::vector<Name> all;
   for (const Param& param : function.params) {
-    std::vector<Name> packs;
-    for (Size dim : param.value->type()->dims)
-      if (IsPack(function, dim)) packs.push_back(dim->symbol);
+    std::vector<Name> packs = PacksOf(function, param);
     all.insert(all.end(), packs.begin(), packs.end());
     if (!IsBroadcast(function, param)) tensors.push_back(std::move(packs));
   }

@@ -42,6 +42,9 @@ bool HasStrided(const Function& function);
 /// Removes the marks of `strided` and `broadcast` parameters, for a kernel that only the compiler launches.
 void DropStrideMarks(Function& function);
 
+/// Returns the packs among a parameter's dimensions, in their order.
+std::vector<Name> PacksOf(const Function& function, const Param& param);
+
 /// Returns the packs whose numbers of dimensions a launch states. Together with them, its tensors determine those of all others.
 std::vector<Name> OpenPacks(const Function& function);
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the Python package with arrays whose strides have no meaning, with large arrays, which must not be copied, and with paths that are
-not UTF-8."""
+"""Tests the Python package with arrays of any strides, with large arrays, which must not be copied, and with paths that are not UTF-8."""
 
 import os
 import sys
@@ -28,6 +27,20 @@ for device in ("host", "debug"):
         merge(np.ascontiguousarray(x), part)
         assert (y == x + 1).all() and (part == y).all() and np.count_nonzero(made) == x.size, (device, x.shape, x.strides)
     fails("not contiguous", kernelc.Trap, lambda: merge(whole[:, :2], np.zeros((3, 2, 5), "f4"))) if device == "host" else None
+''',
+    "arrays with other layouts and masked arrays are refused, with what to write": '''
+softmax = kernelc.compile("std.nn", kernel="softmax", defines={"T": "f32"}).softmax
+x = np.ones((3, 4), "f4")
+fails("'x' is a masked array, and kernels know no masks; pass x.filled(VALUE)", TypeError, lambda: softmax(np.ma.masked_array(x, x > 0)))
+unaligned = np.frombuffer(bytes(17), "f4", 4, 1).reshape(2, 2)
+plain = kernelc.compile("export kernel plain(x: in f32[R, C], y: out f32[R, C]) { spmd for r in R by 8, c in C by 8 { y[r, c] = x[r, c]; } }").plain
+fails("not a multiple of 4, the size of f32", kernelc.ArgumentError, lambda: plain(unaligned))
+plain(unaligned.copy())
+for wrong in (x.T, x[:, ::2], x[::-1]):
+    fails("pass a row-major copy", kernelc.ArgumentError, lambda: plain(wrong))
+    plain(wrong.copy())
+fails("pass a row-major copy", kernelc.ArgumentError, lambda: plain(x, np.empty((3, 4), "f4", order="F")))
+assert (softmax(x.T) == softmax(x.T.copy())).all() and (softmax(x[:, ::2]) == softmax(x[:, ::2].copy())).all()
 ''',
     "optional parameters that are omitted or None are absent": '''
 source = """types Float = f32 | f64;

@@ -114,6 +114,16 @@ bool RefuseNegated(PyObject* array, const char* name) {
   return true;
 }
 
+/// Raises an exception for a masked array of NumPy, whose mask a kernel would ignore. Returns whether it is one.
+bool RefuseMasked(PyObject* array, const char* name) {
+  if (PyObject_HasAttrString(array, "mask") == 0 || PyObject_HasAttrString(array, "filled") == 0)
+    return false;
+  PyErr_Format(PyExc_TypeError,
+               "'%s' is a masked array, and kernels know no masks; pass %s.filled(VALUE)", name,
+               name);
+  return true;
+}
+
 /// Raises ArgumentError for an array in the memory of a GPU that kernels at the place cannot use.
 bool RefuseGpu(const char* name, int ordinal, const ArrayPlace& place) {
   std::string message =
@@ -144,7 +154,8 @@ bool TensorArgument::IsArray(PyObject* object) {
 bool TensorArgument::Open(PyObject* array, const char* name, const ArrayPlace* place) {
   if (OpenNumpy(array)) return true;
   if (const ExchangeApi* api = FindExchange(array)) return OpenExchange(array, *api, name, place);
-  if (PyObject_CheckBuffer(array) != 0) return OpenBuffer(array, name);
+  if (PyObject_CheckBuffer(array) != 0)
+    return !RefuseMasked(array, name) && OpenBuffer(array, name);
   if (PyObject_HasAttrString(array, "__dlpack__") != 0) return OpenDlpack(array, name, place);
   if (PyObject_HasAttrString(array, kCudaArray) != 0) return OpenCudaArray(array, name, place);
   if (array == Py_None) {

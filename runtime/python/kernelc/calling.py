@@ -9,7 +9,7 @@ import math
 import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from . import arrays
 from ._core import CORES_AUTO, element
@@ -32,6 +32,16 @@ class Parameter(NamedTuple):
     def packs(self) -> frozenset[str]:
         """The names of its packs of dimensions, such as A for the shape [A.., C]."""
         return frozenset(re.findall(r"(\w+)\.\.", self.shape))
+
+
+class PendingCall(Protocol):
+    """A call that `submit` has returned: it may still run."""
+
+    def result(self, timeout: float = -1) -> Any:
+        """Waits for the call, and returns what the call returns. Raises TimeoutError after `timeout` seconds; -1 waits for ever."""
+
+    def done(self) -> bool:
+        """Returns whether the call has ended."""
 
 
 class Kernel(CoreKernel):
@@ -247,7 +257,7 @@ class PlacedKernel:
             return self.kernel.run(self._cores, args, keywords)
         return self.submit(*args, **keywords).result()
 
-    def submit(self, *args: Any, **keywords: Any) -> Any:
+    def submit(self, *args: Any, **keywords: Any) -> PendingCall:
         """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used. Keep the object: if
         Python frees it earlier, this waits for the kernel."""
         return self.kernel.enqueue(self._cores, self._number or 0, args, keywords)

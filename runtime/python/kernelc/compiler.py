@@ -164,6 +164,8 @@ def _compile(source: Source, out: pathlib.Path) -> tuple[dict[str, str], list[st
         one["file"] = source.shown(one.get("file", "") + ":")[:-1]
     if run.returncode != 0:
         text = "".join(one["text"] for one in diagnostics).rstrip() or run.stderr
+        if re.search(r"-D \w", text):  # the messages are those of the command line
+            text += "\nnote: in Python, -D NAME=VALUE is the keyword argument defines={'NAME': VALUE}"
         raise CompileError(text or f"{program()} ended with code {run.returncode}", diagnostics)
     told = [f"{one['file']}:{one.get('line', 0)}: {one['message']}" for one in diagnostics]
     return {kernel["name"]: kernel["documentation"] for kernel in json.loads(run.stdout)["kernels"]}, told

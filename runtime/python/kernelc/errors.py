@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 
@@ -69,15 +68,6 @@ def _painted(text: str, code: str) -> str:
 _TYPES: dict[int, type[Exception]] = {1: ArgumentError, 3: Trap, 4: MemoryError, 7: TimeoutError}
 
 
-# How the runtime says that an array has gaps, runs backwards or is not aligned. The group is the array's name.
-_NOT_ROW_MAJOR = re.compile(r"the tensor for (\w+).* (?:has stride -?\d+ in its last dimension|at an address that is not a multiple)|"
-                            r"array '(\w+)' has stride -\d+ in dimension")
-
-
 def of_runtime(code: int, message: str) -> Exception:
     """Returns the exception for an error of the runtime."""
-    found = _NOT_ROW_MAJOR.search(message)
-    if found:
-        name = found[1] or found[2]
-        message += f"; pass a row-major copy: {name}.copy() of NumPy, {name}.contiguous() of PyTorch"
     return _TYPES.get(code, DeviceError)(message)

@@ -34,14 +34,14 @@ class Kernel(calling.Kernel):
     def __reduce__(self) -> tuple[Any, ...]:
         return _named_kernel, (*_recipe(self.source, self.device), self.name)
 
-    def submit(self, *args: Any, **keywords: Any) -> Any:
+    def submit(self, *args: Any, **keywords: Any) -> calling.PendingCall:
         """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used. Keep the object: if
         Python frees it earlier, this waits for the kernel."""
         if interpreter.is_active():
             return interpreter.FinishedCall(self(*args, **keywords))
         return super().submit(*args, **keywords)
 
-    def enqueue(self, cores: int, queue: int, args: tuple[Any, ...], keywords: dict[str, Any], /) -> Any:
+    def enqueue(self, cores: int, queue: int, args: tuple[Any, ...], keywords: dict[str, Any], /) -> calling.PendingCall:
         """Submits a call on a number of cores to a queue of the device. See `queue`."""
         if interpreter.is_active():
             return interpreter.FinishedCall(interpreter.call(self, cores, args, keywords))

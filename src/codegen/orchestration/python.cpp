@@ -10,7 +10,9 @@
 #include "codegen/orchestration/orchestration.h"
 #include "codegen/orchestration/syntax.h"
 #include "ir/optional_params.h"
+#include "ir/packs.h"
 #include "kdl/version.h"
+#include "support/contains.h"
 
 // Prints the texts of a Python project. Everything that is the same for all projects is in files of the package
 // kernelc, which are copied.
@@ -108,6 +110,30 @@ std::string StubParameters(const FaceFunction& kernel, std::span<const FaceParam
   return text;
 }
 
+/// Returns the packs of which a call may have to say how many dimensions they have: those that share a tensor with another
+/// pack, since the output that determines them may be omitted.
+std::vector<Name> UnclearPacks(const FaceFunction& kernel) {
+  std::vector<Name> unclear;
+  for (const ir::Function* function : kernel.functions) {
+    std::vector<Name> packs = ir::OpenPacks(*function);
+    for (const ir::Param& param : function->params) {
+      const std::vector<Name> shared = ir::PacksOf(*function, param);
+      if (shared.size() > 1) packs.insert(packs.end(), shared.begin(), shared.end());
+    }
+    for (Name pack : packs) {
+      if (!Contains(unclear, pack)) unclear.push_back(pack);
+    }
+  }
+  return unclear;
+}
+
+/// Returns the declarations of the keywords that say how many dimensions packs have, such as `, rank_A: int = ...`.
+std::string StubRanks(const FaceFunction& kernel) {
+  std::string text;
+  for (Name pack : UnclearPacks(kernel)) text += fmt::format(", {}: int = ...", ir::PackMark(pack));
+  return text;
+}
+
 /// Returns declarations for the ways to pass the arguments of a call: all in order; or only the inputs in order, and outputs by name; or, if
 /// optional inputs are omitted, those after them by name, too.
 std::vector<std::string> WaysToCall(const FaceFunction& kernel) {
@@ -118,9 +144,12 @@ std::vector<std::string> WaysToCall(const FaceFunction& kernel) {
     all.push_back(&param);
     (IsOutput(param) ? outputs : inputs).push_back(&param);
   }
-  std::vector<std::string> ways = {StubParameters(kernel, all)};
+  const std::string ranks = StubRanks(kernel);
+  std::vector<std::string> ways = {StubParameters(kernel, all) +
+                                   (ranks.empty() ? "" : ", *" + ranks)};
   std::string named;
   for (const FaceParam* param : outputs) named += StubParameter(*param, true);
+  named += ranks;
   if (!named.empty()) named = ", *" + named;
   auto is_omittable = [&](const FaceParam* param) { return IsOmittable(kernel, *param); };
   const bool has_outputs_last = std::equal(inputs.begin(), inputs.end(), all.begin());
@@ -131,7 +160,7 @@ std::vector<std::string> WaysToCall(const FaceFunction& kernel) {
   for (auto one = optional; one != inputs.end(); ++one)
     partly += StubParameter(**one, is_omittable(*one));
   for (const FaceParam* param : outputs) partly += StubParameter(*param, true);
-  ways.push_back(partly);
+  ways.push_back(partly + ranks);
   return ways;
 }
 

@@ -283,8 +283,10 @@ SelectorAround TakeTuned(Session& s, std::shared_ptr<TunedFile> file) {
 }
 
 void ReportUnknown(const TunedFile& file, Session& s) {
-  if (file.knew_one || file.unknown.empty()) return;
-  s.diagnostics.Report(diag::TunedElsewhere, {}, s.options.tuned, file.unknown)
+  if (file.knew_one) return;
+  const std::string_view unknown =
+      file.unknown.empty() ? "the kernels of this build" : file.unknown;
+  s.diagnostics.Report(diag::TunedElsewhere, {}, s.options.tuned, unknown)
       .Help("run `kernelc tune` with the same --target and --tuned");
 }
 
