@@ -28,6 +28,18 @@ for device in ("host", "debug"):
         assert (y == x + 1).all() and (part == y).all() and np.count_nonzero(made) == x.size, (device, x.shape, x.strides)
     fails("not contiguous", kernelc.Trap, lambda: merge(whole[:, :2], np.zeros((3, 2, 5), "f4"))) if device == "host" else None
 ''',
+    "arguments that may be an optional input or an output are refused": '''
+late = kernelc.compile("""export kernel late(x: in f32[N], y: out f32[N], bias: in f32[N]?) {
+    spmd for i in N by 64 { if bias { y[i] = x[i] + bias[i]; } else { y[i] = x[i]; } }
+}""").late
+x, y = np.ones(3, "f4"), np.zeros(3, "f4")
+fails("late: the 2 arguments may be for x, bias or for x, y; pass 'bias' and the outputs by name", TypeError, lambda: late(x, y))
+assert (late(x) == 1).all() and (late(x, bias=x) == 2).all() and not y.any()
+late(x, y=y)
+assert (y == 1).all()
+late(x, y, x)
+assert (y == 2).all()
+''',
     "arrays with other layouts and masked arrays are refused, with what to write": '''
 softmax = kernelc.compile("std.nn", kernel="softmax", defines={"T": "f32"}).softmax
 x = np.ones((3, 4), "f4")

@@ -47,6 +47,9 @@ export kernel first(pass: in strided f32[M.., N], n: i32, y: out f32[M.., 2 * N]
 export kernel scaled(x: in f32[N], factor: in f32[N]?, a: f32, y: out f32[N]) {
     spmd for i in N by 64 { if factor { y[i] = a * factor[i] * x[i]; } else { y[i] = a * x[i]; } }
 }
+export kernel late(x: in f32[N], y: out f32[N], bias: in f32[N]?) {
+    spmd for i in N by 64 { if bias { y[i] = x[i] + bias[i]; } else { y[i] = x[i]; } }
+}
 export kernel either(x: in f32[A.., B..], y: in f32[N]?, z: out f32[A..], w: out f32[N]) {
     spmd for a in A by 8 { z[a] = 1; }
     spmd for n in N by 8 { if y { w[n] = y[n]; } else { w[n] = 1; } }
@@ -57,7 +60,7 @@ import sys
 import numpy as np
 import numbers_of as ops
 
-assert sorted(ops.__all__) == ["add", "at", "either", "first", "lambda", "logistic", "logistic_gradient", "scale", "scaled", "shift"]
+assert sorted(ops.__all__) == ["add", "at", "either", "first", "lambda", "late", "logistic", "logistic_gradient", "scale", "scaled", "shift"]
 for kind in ("f4", "f8"):
     x = np.arange(12).reshape(3, 4).astype(kind)
     y = ops.scale(2.5, x)
@@ -116,6 +119,9 @@ ops.errors.Trap
 ops.scaled(None)
 ops.either(None, rank_A=1)
 ops.shift.submit(None).done()
+ops.late(None, bias=None)
+ops.late(None, None, None)
+ops.late(None, None)
 '''
 TORCH = '''
 import torch
@@ -342,6 +348,23 @@ def check_installed(folder):
     checks.expect("it is the same project", same, list((folder / "installed").rglob("*")))
 
 
+def check_kept_files(folder):
+    """The command keeps what users have changed, and does not write into other projects."""
+    words = ["kernelc", "build", "numbers_of.kdl", "--emit", "python", "-o", "kept"]
+    succeed("a project is written", *words, cwd=folder)
+    project = folder / "kept/pyproject.toml"
+    project.write_text(project.read_text().replace("LicenseRef-Proprietary", "MIT"))
+    (folder / "kept/numbers_of/__init__.py").write_text("")
+    succeed("the project is written again", *words, cwd=folder)
+    checks.expect("pyproject.toml is kept", "MIT AND" in project.read_text(), project.read_text())
+    checks.expect("other files are written", (folder / "kept/numbers_of/__init__.py").read_text(), "")
+    project.write_text("[project]\nname = 'other'\n")
+    (folder / "kept/numbers_of/__init__.py").unlink()
+    refused = call(*words, cwd=folder)
+    checks.expect("another project is refused", refused.returncode == 1 and "is that of another Python project [E0890]" in refused.stderr, refused.stderr)
+    checks.expect("and nothing is written", "other" in project.read_text() and not (folder / "kept/numbers_of/__init__.py").exists(), "")
+
+
 def main():
     if not (PACKAGE / "_core.abi3.so").exists():
         print("the build has no Python package")
@@ -355,6 +378,7 @@ def main():
             checks.expect(f"the package of {module}", (folder / module / f"{module}_" / "__init__.py").exists(), list((folder / module).iterdir()))
             project = (folder / module / "pyproject.toml").read_text()
             checks.expect(f"a distribution's name that pip accepts for {module}", f'\nname = "{distribution}"\n' in project, project)
+        check_kept_files(folder)
         succeed("pip makes a wheel of a package whose name is changed", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w",
                 "others", "./queue", cwd=folder)
         succeed("pip makes a wheel", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w", "dist", "./project", cwd=folder)
@@ -373,8 +397,8 @@ def main():
         succeed("schemas of PyTorch", sys.executable, "-c", SCHEMAS, env=alone)
         (folder / "use.py").write_text(TYPES)
         told = call("/usr/bin/python3", "-m", "mypy", "--strict", "--cache-dir", os.devnull, "use.py", cwd=folder, env={"MYPYPATH": str(site), "PATH": "/usr/bin"})
-        checks.expect("mypy: other lines are right", not re.search(r"use\.py:([789]|11|12|13|15|16):", told.stdout), told.stdout)
-        for part in ("use.py:14: error: ", 'use.py:10: error: Argument "n" to "__call__"', "use.py:3: note: Revealed type", "use.py:4: error: Missing positional argument", 'use.py:5: error: Argument 1 to "__call__"',
+        checks.expect("mypy: other lines are right", not re.search(r"use\.py:([789]|11|12|13|15|16|17|18):", told.stdout), told.stdout)
+        for part in ("use.py:14: error: ", "use.py:19: error: ", 'use.py:10: error: Argument "n" to "__call__"', "use.py:3: note: Revealed type", "use.py:4: error: Missing positional argument", 'use.py:5: error: Argument 1 to "__call__"',
                      'use.py:6: error: Module has no attribute "nothing"'):
             checks.expect(f"mypy: {part}", part in told.stdout, told.stdout + told.stderr)
         if call(sys.executable, "-c", "import torch").returncode != 0:

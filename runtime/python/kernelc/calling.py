@@ -149,7 +149,8 @@ class Kernel(CoreKernel):
                 advice = f"say how many dimensions a pack has, such as {', '.join(words)}, or " if words and parameter.packs else ""
                 raise TypeError(f"{self.name}: the other arguments do not determine the shape {parameter.shape} of '{parameter.name}'; "
                                 f"{advice}pass an array for it") from None
-            given[parameter.name] = arrays.empty(shape, parameter.element, list(given.values()))
+            like = [value for value in given.values() if self.device.startswith("cuda") or not arrays.is_on_gpu(value)]
+            given[parameter.name] = arrays.empty(shape, parameter.element, like)
             made.append(given[parameter.name])
         result = None if not made else made[0] if len(made) == 1 else tuple(made)
         return tuple(given[parameter.name] for parameter in signature), result
@@ -161,10 +162,9 @@ class Kernel(CoreKernel):
         names = [p.name for p in parameters]
         inputs = [p.name for p in parameters if p.direction != "out"]
         needed = [name for name in inputs if name not in self.optionals]
-        places = names if len(args) > len(inputs) else inputs
         if len(args) > len(names):
             raise TypeError(f"{self.name} has {len(names)} parameters, but is called with {len(args)} arguments")
-        given = dict(zip(places, args))
+        given = dict(zip(names if len(args) > len(inputs) else self._inputs_first(len(args), names, inputs), args))
         of_written = {written(name): name for name in names}
         ranks = {word: operator.index(keywords[word]) for word in self.rank_words if word in keywords} if keywords else {}
         for keyword_name, value in keywords.items():
@@ -180,6 +180,15 @@ class Kernel(CoreKernel):
         if missing:
             raise TypeError(f"{self.name} needs an argument for {' and '.join(map(repr, missing))}")
         return {**dict.fromkeys(self.optionals), **given, **ranks}
+
+    def _inputs_first(self, count: int, names: list[str], inputs: list[str]) -> list[str]:
+        """Returns the inputs, to which `count` arguments in order belong. Raises TypeError if one of these is for an optional input that comes
+        after an output, since the arguments may also be meant for all parameters in order."""
+        unclear = [name for name in inputs[:count] if name in self.optionals and names[:count] != inputs[:count]]
+        if unclear:
+            raise TypeError(f"{self.name}: the {count} arguments may be for {', '.join(inputs[:count])} or for {', '.join(names[:count])}; "
+                            f"pass '{unclear[0]}' and the outputs by name")
+        return inputs
 
     def signature(self, given: Mapping[str, Any]) -> list[Parameter]:
         """Returns the parameters for the element types of the given arrays, which are named."""

@@ -29,6 +29,10 @@ _ELEMENTS = {name: element for element, name in arrays.NAMES.items()}
 _MOST_ATTEMPTS = 5
 
 
+# How messages name files that this package has made: by the names of those from which they are copied.
+shown_names: dict[str, str] = {}
+
+
 class CompileWarning(UserWarning):
     """A warning of the compiler."""
 
@@ -92,7 +96,9 @@ class Source:
         return subprocess.run(full, cwd=folder, capture_output=True, encoding="utf-8", errors="replace")
 
     def shown(self, text: str) -> str:
-        """Returns a text of the compiler with the names of Python files as they are."""
+        """Returns a text of the compiler with the names of files as the user knows them."""
+        for path, name in shown_names.items():
+            text = text.replace(path, name)
         return text.replace(f"{self.path.name}:", f"{self.path.stem}:") if self.path.stem.endswith(".py") else text
 
 
@@ -167,7 +173,7 @@ def _compile(source: Source, out: pathlib.Path) -> tuple[dict[str, str], list[st
         if re.search(r"-D \w", text):  # the messages are those of the command line
             text += "\nnote: in Python, -D NAME=VALUE is the keyword argument defines={'NAME': VALUE}"
         raise CompileError(text or f"{program()} ended with code {run.returncode}", diagnostics)
-    told = [f"{one['file']}:{one.get('line', 0)}: {one['message']}" for one in diagnostics]
+    told = [f"{one['file']}:{one['line']}: {one['message']}" if "line" in one else one["message"] for one in diagnostics]
     return {kernel["name"]: kernel["documentation"] for kernel in json.loads(run.stdout)["kernels"]}, told
 
 

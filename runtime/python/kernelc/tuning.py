@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from . import cache, interpreter
+from . import cache, compiler, interpreter
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -55,4 +55,5 @@ def option(file: str | os.PathLike[str]) -> str:
     kept = _folder() / f"{path.stem}-{hashlib.sha256(content).hexdigest()[:16]}.tuned"
     if not kept.exists():
         cache.write(kept, content)
+    compiler.shown_names[os.fspath(kept)] = os.fspath(file)
     return f"--tuned={os.fspath(kept)}"

@@ -100,9 +100,13 @@ std::string StubParameter(const FaceParam& param, bool has_default) {
                      value);
 }
 
-/// Returns declarations of parameters without defaults, except for those at the end that may be omitted.
-std::string StubParameters(const FaceFunction& kernel, std::span<const FaceParam* const> params) {
-  auto is_needed = [&](const FaceParam* param) { return !IsOmittable(kernel, *param); };
+/// Returns declarations of parameters without defaults, except for those at the end that may be omitted: outputs, and optional
+/// parameters if the flag is set.
+std::string StubParameters(const FaceFunction& kernel, std::span<const FaceParam* const> params,
+                           bool omits_optional = true) {
+  auto is_needed = [&](const FaceParam* param) {
+    return omits_optional ? !IsOmittable(kernel, *param) : !IsOutput(*param);
+  };
   auto last = std::ranges::find_if(params.rbegin(), params.rend(), is_needed);
   const auto needed = static_cast<size_t>(params.rend() - last);
   std::string text;
@@ -145,17 +149,20 @@ std::vector<std::string> WaysToCall(const FaceFunction& kernel) {
     (IsOutput(param) ? outputs : inputs).push_back(&param);
   }
   const std::string ranks = StubRanks(kernel);
-  std::vector<std::string> ways = {StubParameters(kernel, all) +
+  auto is_omittable = [&](const FaceParam* param) { return IsOmittable(kernel, *param); };
+  auto optional = std::ranges::find_if(inputs, is_omittable);
+  // In order, an argument could be for the output or for the optional input after it.
+  const bool is_unclear =
+      optional != inputs.end() && !std::equal(inputs.begin(), optional + 1, all.begin());
+  std::vector<std::string> ways = {StubParameters(kernel, all, !is_unclear) +
                                    (ranks.empty() ? "" : ", *" + ranks)};
   std::string named;
   for (const FaceParam* param : outputs) named += StubParameter(*param, true);
   named += ranks;
   if (!named.empty()) named = ", *" + named;
-  auto is_omittable = [&](const FaceParam* param) { return IsOmittable(kernel, *param); };
   const bool has_outputs_last = std::equal(inputs.begin(), inputs.end(), all.begin());
-  if (!has_outputs_last) ways.push_back(StubParameters(kernel, inputs) + named);
-  auto optional = std::ranges::find_if(inputs, is_omittable);
-  if (std::all_of(optional, inputs.end(), is_omittable)) return ways;
+  if (!has_outputs_last && !is_unclear) ways.push_back(StubParameters(kernel, inputs) + named);
+  if (!is_unclear && std::all_of(optional, inputs.end(), is_omittable)) return ways;
   std::string partly = StubParameters(kernel, std::span(inputs.begin(), optional)) + ", *";
   for (auto one = optional; one != inputs.end(); ++one)
     partly += StubParameter(**one, is_omittable(*one));

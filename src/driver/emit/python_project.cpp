@@ -1,6 +1,7 @@
 #include "driver/emit/python_project.h"
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -21,6 +22,7 @@ constexpr const char* kInner = "_kernelc";
 constexpr const char* kImages = "kernels.so";
 constexpr const char* kExtension = "_core.abi3.so";
 constexpr const char* kBackend = "backend.py";
+constexpr const char* kProjectFile = "pyproject.toml";
 /// The files of the package kernelc that a package of kernels contains.
 constexpr const char* kCopied[] = {kExtension,  "_core.pyi",  "arrays.py", "calling.py",
                                    "errors.py", "library.py", "py.typed",  "torch_ops.py"};
@@ -48,6 +50,20 @@ std::string FirstComment(std::string_view text) {
   return begin == std::string_view::npos ? "" : std::string(line.substr(begin, end - begin + 1));
 }
 
+/// Returns whether the folder of the outputs already has the file pyproject.toml of such a project, which users edit, so that it is kept.
+/// Reports an error and returns nothing if the file is that of another project.
+std::optional<bool> HasProjectFile(Session& s) {
+  std::error_code error;
+  const fs::path path = fs::path(s.options.output) / kProjectFile;
+  if (!fs::exists(path, error)) return false;
+  std::optional<std::string> text = ReadInputFile(path.string(), kMostOfTool, s.diagnostics);
+  if (!text) return std::nullopt;
+  if (text->find("build-backend = \"backend\"") != text->npos) return true;
+  s.diagnostics.Report(diag::OtherPythonProject, {}, path.string())
+      .Help("name another folder with -o DIR");
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<OutputFile> PythonProjectFiles(Session& s, const Compilation& made,
@@ -64,12 +80,15 @@ std::vector<OutputFile> PythonProjectFiles(Session& s, const Compilation& made,
   codegen::PythonProject texts = codegen::PrintPython(
       *made.module, runtime_name, device, kInner, kImages,
       s.sources.file_count() == 0 ? "" : FirstComment(s.sources.text(FileId(0))));
+  std::optional<bool> has_own = HasProjectFile(s);
+  if (!has_own) return {};
   std::string package = texts.package + "/";
   std::vector<OutputFile> files = {
-      {"pyproject.toml", texts.project},       {package + "__init__.py", texts.init},
-      {package + "__init__.pyi", texts.stubs}, {package + "py.typed", ""},
-      {package + "torch.py", texts.torch},     {package + kImages, std::move(images)},
-      {package + kInner + "/__init__.py", ""}, {"licenses/kernelc.txt", std::string(kLicence)}};
+      {package + "__init__.py", texts.init},    {package + "__init__.pyi", texts.stubs},
+      {package + "py.typed", ""},               {package + "torch.py", texts.torch},
+      {package + kImages, std::move(images)},   {package + kInner + "/__init__.py", ""},
+      {"licenses/kernelc.txt", std::string(kLicence)}};
+  if (!*has_own) files.push_back({kProjectFile, texts.project});
   auto copy = [&](const std::string& name, const std::string& to) {
     Result<std::string> bytes = ReadFile((own / name).string(), kMostOfTool);
     if (bytes.ok()) {
