@@ -49,6 +49,8 @@ class ProducerFinder {
                     "write a kernel for each `spmd for`, and launch both in the `fuse`");
     if (loops[0]->parent_region() != kernel_.body)
       return Refuse(loops[0]->loc(), "its `spmd for` is inside another statement", kLaunchBefore);
+    if (HasStep(loops[0]))
+      return Refuse(loops[0]->loc(), kHasStep, "bind each index, as in `spmd for r in 0..R`");
     producer_.spmd = loops[0];
     return true;
   }
@@ -181,6 +183,18 @@ std::optional<AxisId> Producer::AxisOf(size_t binder) const {
   const Value* param = spmd->region()->param(binder);
   if (param->type()->kind != ir::TypeKind::Block) return std::nullopt;
   return param->type()->axes[0];
+}
+
+bool HasStep(const Op* spmd) {
+  // The index that the source binds is `first + number * step`, and has the name of the binder.
+  auto is_stepped = [](const Value* binder) {
+    return std::ranges::any_of(binder->uses(), [&](const ir::Use& use) {
+      if (use.user->kind() != OpKind::Mul || use.user->result()->uses().empty()) return false;
+      const Op* index = use.user->result()->uses()[0].user;
+      return index->kind() == OpKind::Add && index->result()->name() == binder->name();
+    });
+  };
+  return std::ranges::any_of(spmd->region()->params(), is_stepped);
 }
 
 std::optional<Producer> ProducerOf(const ir::Function& kernel, Obstacle& obstacle) {

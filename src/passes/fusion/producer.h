@@ -27,6 +27,10 @@ struct Obstacle {
 /// prints", or an empty string.
 std::string DescribeEffect(const Op* op);
 
+/// Returns whether the spmd binds only some of the indices, as in `spmd for r in 0..R step 2`.
+bool HasStep(const Op* spmd);
+inline constexpr const char* kHasStep = "its `spmd for` has a step";
+
 /// A tensor that a kernel writes with a single store.
 struct ProducedTensor {
   size_t param = 0;

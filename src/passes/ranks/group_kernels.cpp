@@ -14,6 +14,7 @@
 #include "ir/value_size.h"
 #include "ir/views.h"
 #include "passes/fusion/block_sizes.h"
+#include "passes/fusion/producer.h"
 #include "passes/groups/group_blocks.h"
 #include "passes/groups/group_parts.h"
 #include "passes/groups/group_walk.h"
@@ -107,12 +108,13 @@ class GroupKernelMaker {
   std::optional<GroupKernels> Make(Obstacle& obstacle) {
     made_.blocks = ir::BlocksOfDomain(kernel_, sizes_, loop_);
     if (!made_.blocks) {
-      obstacle = {Obstacle::Kind::Kernel,
-                  0,
-                  "",
-                  loop_->loc(),
-                  "the bounds of its `spmd for` are not 0 and sums of sizes",
-                  ""};
+      obstacle = {
+          Obstacle::Kind::Kernel,
+          0,
+          "",
+          loop_->loc(),
+          HasStep(loop_) ? kHasStep : "the bounds of its `spmd for` are not 0 and sums of sizes",
+          ""};
       return std::nullopt;
     }
     FindBinders();
