@@ -29,6 +29,8 @@ std::string_view TrapText(std::int32_t code) {
 }
 
 std::string PlaceText(const kdl_location& location) {
+  if (location.line == 0)
+    return "an op without a location";  // as in KIR that a program has written
   return Concat(location.file, ":", location.line, ":", location.column);
 }
 

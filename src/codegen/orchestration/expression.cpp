@@ -200,6 +200,7 @@ std::string SizeExpression(Size size, const DimName& dim, ir::Loc loc, const Syn
 }
 
 std::string PlaceText(ir::Loc loc) {
+  if (loc.line == 0) return "an op without a location";
   return fmt::format("{}:{}:{}", loc.file.text(), loc.line, loc.column);
 }
 

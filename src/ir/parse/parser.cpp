@@ -401,11 +401,11 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   if (!reader.Read()) return nullptr;
   if (reader.ReportFaults(diagnostics)) return nullptr;
   if (reader.ReportUngivenSizes(diagnostics)) return nullptr;
+  reader.PlaceOps(sources);
   if (trust == Trust::Everything) return module;
   std::vector<Assumed> assumptions = FindAssumptions(*module);
   for (const Assumed& assumed : assumptions) reader.Refuse(diagnostics, assumed);
   if (!assumptions.empty()) return nullptr;
-  reader.PlaceOps(sources);
   ForgetAssumptions(*module);
   // Verify again: the accesses are now checked at run time, which is not allowed everywhere.
   return reader.ReportFaults(diagnostics) ? nullptr : std::move(module);
