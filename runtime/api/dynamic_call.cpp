@@ -72,6 +72,15 @@ bool HasSameTensors(const kdl_variant& variant, std::span<const kdl_dynamic_arg>
   return true;
 }
 
+// Whether the variant has the element types of these tensors.
+bool HasSameElements(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    const bool is_tensor = variant.params[p].is_tensor != 0 && !IsNothing(given[p]);
+    if (is_tensor && given[p].value.tensor->element != variant.params[p].element) return false;
+  }
+  return true;
+}
+
 Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given) {
   const Candidate& any = kernels[0].candidate;
   for (std::size_t p = 0; p < given.size(); ++p) {
@@ -92,9 +101,15 @@ Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dyn
     return HasSameTensors(*kernel.candidate.variant, given);
   };
   const bool is_any_same = std::any_of(kernels.begin(), kernels.end(), has_same);
+  auto is_candidate = [&](const CalledKernel& kernel) { return !is_any_same || has_same(kernel); };
+  // If the element types fit, only the shapes do not, which are the same for all types.
+  auto has_elements = [&](const CalledKernel& kernel) {
+    return is_candidate(kernel) && HasSameElements(*kernel.candidate.variant, given);
+  };
+  const bool do_types_fit = std::any_of(kernels.begin(), kernels.end(), has_elements);
   const char* before = "; it takes ";
   for (const CalledKernel& kernel : kernels) {
-    if (is_any_same && !has_same(kernel)) continue;
+    if (do_types_fit ? !has_elements(kernel) : !is_candidate(kernel)) continue;
     text += Concat(before, Signature(*kernel.candidate.variant));
     before = ", or ";
   }

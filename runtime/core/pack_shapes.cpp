@@ -98,8 +98,8 @@ bool PackShapes::IsDetermined(std::size_t p) {
   return unknown.packs == 0 && unknown.left == 0;
 }
 
-// Finds the ranks: first from tensors with one unknown pack, again and again. If that does not suffice, a tensor with
-// as many dimensions as its parameter has one for each pack.
+// Finds the ranks: first from tensors with one unknown pack, or with no dimensions left for several, again and again. If
+// that does not suffice, a tensor with as many dimensions as its parameter has one for each pack.
 void PackShapes::FindRanks() {
   for (bool progress = true; progress;) {
     progress = false;
@@ -114,7 +114,8 @@ bool PackShapes::FindRanksBy(std::size_t p, bool several) {
   if (!IsValid(views_[p]) || Param(p).is_tensor == 0 || IsBroadcast(Param(p))) return false;
   const Unknown unknown = UnknownOf(p);
   if (unknown.packs == 0 || unknown.left < 0) return false;
-  if (several ? unknown.left != unknown.packs : unknown.packs != 1) return false;
+  const bool is_clear = unknown.packs == 1 || unknown.left == 0;
+  if (several ? unknown.left != unknown.packs : !is_clear) return false;
   for (const std::string_view dim : dims_[p]) {
     Pack* pack = FindPack(dim);
     if (pack != nullptr && pack->rank < 0) pack->rank = several ? 1 : unknown.left;

@@ -156,9 +156,22 @@ for device in ("host", "debug"):
           lambda: sums(x, None, np.zeros((4, 3), "f4"), rank_A=3))
     fails("rank_A is 9; a pack has 0 to 8 dimensions", kernelc.ArgumentError, lambda: sums(x, None, np.zeros((4, 3), "f4"), rank_A=9))
     fails("say how many dimensions a pack has, such as rank_A=1, or pass an array", TypeError, lambda: sums(whole.astype("f4")))
+    fails("the other arguments and rank_A=7 do not determine the shape", TypeError, lambda: sums(x, rank_A=7))
+    try:  # the types fit, so the signature for the other type is of no use
+        sums(np.ones((), "f4"), None, np.ones((), "f4"))
+    except kernelc.ArgumentError as error:
+        assert "it takes (x: f32[A.., C, B..]" in str(error) and "i32" not in str(error), error
+    else:
+        raise AssertionError("a tensor without the dimension C was accepted")
     fails("has no parameter 'rank_C'", TypeError, lambda: sums(x, rank_C=1))
     fails("", TypeError, lambda: sums(x, rank_A="1"))
     assert "rank_A" in str(__import__("inspect").signature(sums))
+    both = kernelc.compile("""export kernel more(x: in f32[A.., B..], y: out f32[A.., B..]) {
+    spmd for a in A.. by 4, b in B.. by 8 { y[a, b] = x[a, b] + 1.0; }
+}""", device=device).more
+    for y in (both(np.ones((), "f4")), np.zeros((), "f4")):  # both packs are empty
+        both(np.ones((), "f4"), y)
+        assert y.shape == () and y == 2
 ''',
     "large arrays are not copied": '''
 import resource

@@ -146,8 +146,9 @@ class Kernel(CoreKernel):
                 raise ArgumentError(f"{self.name}: the shape {parameter.shape} of '{parameter.name}' divides by 0") from None
             except KeyError:
                 words = [f"{word}=1" for word in map(_rank_word, _open_packs(signature)) if word not in given]
+                stated = "".join(f" and {word}={given[word]}" for word in self.rank_words if word in given and parameter.packs)
                 advice = f"say how many dimensions a pack has, such as {', '.join(words)}, or " if words and parameter.packs else ""
-                raise TypeError(f"{self.name}: the other arguments do not determine the shape {parameter.shape} of '{parameter.name}'; "
+                raise TypeError(f"{self.name}: the other arguments{stated} do not determine the shape {parameter.shape} of '{parameter.name}'; "
                                 f"{advice}pass an array for it") from None
             like = [value for value in given.values() if self.device.startswith("cuda") or not arrays.is_on_gpu(value)]
             given[parameter.name] = arrays.empty(shape, parameter.element, like)
@@ -387,7 +388,8 @@ def _ranks_of_packs(signature: Sequence[Parameter], given: Mapping[str, Any]) ->
     while True:
         unknown = [(p.packs - ranks.keys(), rank - len(p.sizes) + len(p.packs) - sum(ranks.get(name, 0) for name in p.packs))
                    for p, rank in tensors]
-        fitting = [one for one in unknown if len(one[0]) == 1 and one[1] >= 0] or [one for one in unknown if one[0] and one[1] == len(one[0])]
+        fitting = ([one for one in unknown if (len(one[0]) == 1 and one[1] >= 0) or (one[0] and one[1] == 0)]
+                   or [one for one in unknown if one[0] and one[1] == len(one[0])])
         if not fitting:
             return ranks
         names, left = fitting[0]

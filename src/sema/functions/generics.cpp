@@ -118,17 +118,6 @@ std::optional<int64_t> ParseInteger(std::string_view text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-std::optional<int64_t> IntegerOf(FunctionState& state, const syntax::Expr* expr,
-                                 std::string_view what) {
-  std::optional<Literal> literal = EvaluateLiteral(state, expr, what);
-  if (!literal) return std::nullopt;
-  std::optional<int64_t> value = ToInt64(*literal);
-  if (!value) {
-    state.diagnostics.Report(diag::NotAnInteger, expr->span, what, ToString(*literal));
-  }
-  return value;
-}
-
 bool IsChoice(const IntGenericInfo& info, int64_t value) {
   return info.choices.empty() ||
          std::find(info.choices.begin(), info.choices.end(), value) != info.choices.end();
@@ -158,7 +147,7 @@ void DeclareInt(FunctionState& state, const GenericParam& generic) {
   IntGenericInfo info;
   info.entity = entity;
   for (const syntax::Expr* choice : generic.choices) {
-    if (std::optional<int64_t> value = IntegerOf(state, choice, "a choice")) {
+    if (std::optional<int64_t> value = EvaluateInteger(state, choice, "a choice")) {
       info.choices.push_back(*value);
     }
   }
@@ -169,7 +158,7 @@ void DeclareInt(FunctionState& state, const GenericParam& generic) {
         .Help("remove the default: each call gives the value");
   }
   if (generic.default_value != nullptr && !info.is_auto) {
-    std::optional<int64_t> value = IntegerOf(state, generic.default_value, "a default");
+    std::optional<int64_t> value = EvaluateInteger(state, generic.default_value, "a default");
     if (value) info.values.push_back(*value);
     if (value && !IsChoice(info, *value)) {
       state.diagnostics.Report(diag::DefaultChoice, generic.default_value->span, *value,

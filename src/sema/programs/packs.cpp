@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "sema/types/literal_value.h"
 #include "sema/types/size_arithmetic.h"
-#include "sema/types/sizes.h"
 #include "sema/walk/quote.h"
 
 namespace kdl::sema {
@@ -70,28 +70,28 @@ class PackMerger {
     for (const syntax::Arg& arg : call_.generics) {
       const NameExpr* pack = RankedPack(*launch_.kernel->item, arg.name.name);
       if (pack == nullptr) continue;
-      Size rank = CheckSize(state_, arg.value, kRankOfPack);
-      if (rank == nullptr) continue;
-      if (!IsConstant(rank)) {
-        state_.diagnostics.Report(diag::NotConstant, arg.value->span, kRankOfPack);
-      } else if (rank->value < 0 || rank->value > kMostRank) {
-        state_.diagnostics
-            .Report(diag::DefaultChoice, arg.value->span, rank->value, arg.name.name.text())
+      std::optional<int64_t> rank = EvaluateInteger(state_, arg.value, kRankOfPack);
+      if (!rank) continue;
+      if (*rank < 0 || *rank > kMostRank) {
+        state_.diagnostics.Report(diag::DefaultChoice, arg.value->span, *rank, arg.name.name.text())
             .Help(fmt::format("a pack has 0 to {} dimensions", kMostRank));
-      } else if (!ranks_.emplace(pack->name, rank->value).second) {
+      } else if (!ranks_.emplace(pack->name, *rank).second) {
         state_.diagnostics.Report(diag::GenericTwice, arg.span, arg.name.name.text());
       }
     }
     return state_.diagnostics.error_count() == errors;
   }
 
-  /// Finds the rank of each pack: first from tensors in which only one is unknown, again and again. If that does not
-  /// suffice, a tensor with as many dimensions as the parameter has one for each pack.
+  /// Finds the rank of each pack: first from tensors in which only one is unknown, or no dimensions are left for several, again
+  /// and again. If that does not suffice, a tensor with as many dimensions as the parameter has one for each pack.
   void FindRanks() {
     for (bool progress = true; progress;) {
       progress = false;
-      for (size_t p = 0; p < params_.size() && !progress; ++p)
-        progress = HasPacks(p) && Unknown(p).second == 1 && SetUnknown(p, Unknown(p).first);
+      for (size_t p = 0; p < params_.size() && !progress; ++p) {
+        auto [left, unknown] = HasPacks(p) ? Unknown(p) : std::pair<int64_t, size_t>{0, 0};
+        bool is_clear = unknown == 1 || (unknown > 1 && left == 0);
+        progress = is_clear && SetUnknown(p, left);
+      }
       for (size_t p = 0; p < params_.size() && !progress; ++p) {
         auto [left, unknown] = HasPacks(p) ? Unknown(p) : std::pair<int64_t, size_t>{0, 0};
         progress = unknown > 1 && left == static_cast<int64_t>(unknown) && SetUnknown(p, 1);

@@ -31,4 +31,13 @@ std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr*
   return value;
 }
 
+std::optional<int64_t> EvaluateInteger(FunctionState& state, const syntax::Expr* expr,
+                                       std::string_view what) {
+  std::optional<Literal> literal = EvaluateLiteral(state, expr, what);
+  if (!literal) return std::nullopt;
+  std::optional<int64_t> value = ToInt64(*literal);
+  if (!value) state.diagnostics.Report(diag::NotAnInteger, expr->span, what, ToString(*literal));
+  return value;
+}
+
 }  // namespace kdl::sema
