@@ -23,6 +23,7 @@
 #include "codegen/llvm/optimize/exact_compares.h"
 #include "codegen/llvm/optimize/lane_sums.h"
 #include "codegen/llvm/optimize/mask_loops.h"
+#include "codegen/llvm/optimize/narrow_loads.h"
 #include "codegen/llvm/optimize/widen_half.h"
 #include "support/check.h"
 
@@ -108,8 +109,9 @@ void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   if (SplitCoroutines(module, modules)) PlaceFrames(module, kernels);
+  bool is_x86 = llvm::Triple(module.getTargetTriple()).isX86();
+  if (opt_level == 0 && is_x86) KeepLoadsNarrow(module);
   if (opt_level > 0) {
-    bool is_x86 = llvm::Triple(module.getTargetTriple()).isX86();
     CleanUp(invariants, vectors, is_x86).run(module, modules);
     WidenHalf(module);
     if (machine) MakeMaskLoops(module, functions, machine->target_machine());
