@@ -190,7 +190,14 @@ class Expressions(Reductions):
         converted, or be zeros of different signs. Compilers turn such code into minima."""
         from_ = self.pick([type_, type_, self.pick(NUMBERS)])
         self.choices += 1
-        one = self.expression(from_, allowed, scope, depth)
+        loaded = [tensor for tensor in scope.tensors if tensor.type in ("f32", "f64")]
+        if loaded and self.chance(0.4):  # an element of memory, which an instruction may choose without a register
+            tensor = self.pick(loaded)
+            from_ = tensor.type
+            one = self.load(tensor, allowed, scope)
+            self.shows["choice of an element"] += 1
+        else:
+            one = self.expression(from_, allowed, scope, depth)
         zero = from_ in FLOATS and self.chance(0.5)
         other = expr(from_, allowed, self.zero(from_)) if zero else self.expression(from_, allowed, scope, depth)
         self.choices -= 1

@@ -158,7 +158,7 @@ for device in ("host", "debug"):
     fails("say how many dimensions a pack has, such as rank_A=1, or pass an array", TypeError, lambda: sums(whole.astype("f4")))
     fails("the other arguments and rank_A=7 do not determine the shape", TypeError, lambda: sums(x, rank_A=7))
     try:  # the types fit, so the signature for the other type is of no use
-        sums(np.ones((), "f4"), None, np.ones((), "f4"))
+        sums(np.ones((), "f4"), None, np.ones((2, 2, 2), "f4"))
     except kernelc.ArgumentError as error:
         assert "it takes (x: f32[A.., C, B..]" in str(error) and "i32" not in str(error), error
     else:
