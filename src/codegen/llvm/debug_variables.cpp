@@ -265,6 +265,8 @@ void DebugVariables::Copy(const Key& key, const Key& other, const Record& from, 
   } else if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(copy.value)) {
     auto& builder = emitter_.builder;
     llvm::Type* type = builder.getIntNTy(static_cast<unsigned>(declarations_.BitsOf(key)));
+    // Without it, the first statement of an inlined fn would begin with this load, before its ranges are kept.
+    const Unseen unseen(builder, StoreLoc(key, here));
     Keep(key, builder.CreateAlignedLoad(type, slot, llvm::Align(1)), here, 0);
     records_[key].since = since;
   }
