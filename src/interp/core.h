@@ -141,6 +141,12 @@ struct Frame {
   std::variant<std::monostate, LoopState, SpmdState, PointState, CombineState> control;
 };
 
+/// A trap in a fn that is mapped over a tile, while the core looks for an earlier one (ops/earliest_trap.h).
+struct EarliestTrap {
+  Trap trap;
+  std::vector<int64_t> path;  ///< the position of its op in the fn
+};
+
 /// The state of a machine. The handlers of ops work on it.
 class Core {
  public:
@@ -184,6 +190,7 @@ class Core {
   std::vector<AsyncCopy> copies;  ///< the pending copies
   int64_t copy_groups = 0;        ///< the number of committed groups of copies
   std::optional<Trap> trap;
+  std::optional<EarliestTrap> earliest;
   std::optional<Failure> failure;
   std::string fault;
   std::vector<uint64_t> results;  ///< the results, if the machine runs a fn or contract

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "interp/core.h"
+#include "interp/ops/earliest_trap.h"
 #include "ir/op_info.h"
 #include "support/check.h"
 
@@ -227,6 +228,7 @@ void Core::Resume() {
 }
 
 void Core::ExecuteNextOp() {
+  if (earliest && SkipsElement(*this)) return;
   Frame& frame = frames.back();
   if (frame.next == frame.block->instructions.size()) {
     KDL_CHECK(frames.size() == 1, "a region without a terminator in {}",
@@ -236,6 +238,7 @@ void Core::ExecuteNextOp() {
   }
   const Instruction& instruction = frame.block->instructions[frame.next++];
   instruction.run(*this, *frame.here, instruction);
+  if (state == MachineState::Trapped) return SeekEarlierTrap(*this);
   if (blocked || frames.empty()) {
     SwitchStage();
   } else {
@@ -278,6 +281,7 @@ void Machine::Restart() {
   core_->frames.clear();
   core_->frames.push_back({&core_->body, core_->body.code->blocks.data(), 0, nullptr, {}});
   core_->trap.reset();
+  core_->earliest.reset();
   core_->state = MachineState::Running;
 }
 

@@ -104,6 +104,8 @@ void CorePair::ExecuteNextOps() {
                    exact_instruction.op->kind() != ir::OpKind::Call;
   while (is_one_op && own.frames.size() > depth && own.state == MachineState::Running)
     own.ExecuteNextOp();
+  // A core that has trapped in a fn may run on, and then stops with a trap.
+  while (own.earliest && own.state == MachineState::Running) own.ExecuteNextOp();
   if (own.state == MachineState::Trapped || own.state == MachineState::Broken) return;
   bool is_undefined = exact_instruction.op->info().is_computed() && !exact_instruction.eval;
   if (is_undefined) {

@@ -243,6 +243,16 @@ void ReturnToCall(Core& core, Frame& frame, const Instruction& return_op) {
 
 }  // namespace
 
+bool BeginsNextElement(Core& core) {
+  Frame& frame = core.frames.back();
+  auto& state = std::get<PointState>(frame.control);
+  Activation& caller = *core.frames[core.frames.size() - 2].here;
+  state.walk.Next();
+  frame.next = 0;
+  return IsTileCall(*frame.owner->op) ? BeginPoint(caller, *frame.owner, state)
+                                      : BeginCallPoint(caller, *frame.owner, state);
+}
+
 void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) {
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     Slot target = owner.results[i];

@@ -71,34 +71,6 @@ std::shared_ptr<Tile> ArgumentPart(const Tile& tile, const std::vector<ir::AxisI
   return part;
 }
 
-/// Moves to the next point that is not masked off, and passes the arguments to the fn. Returns false if
-/// there is no such point.
-bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
-  size_t mask = MaskOperand(call);
-  const uint64_t* flags =
-      mask < call.operands.size() ? SlotElements(here, call.operands[mask]) : nullptr;
-  while (flags && !state.walk.done() && flags[state.walk.offset(mask)] == 0) state.walk.Next();
-  if (state.walk.done()) return false;
-  BoundAxes bound = CallerAxes(call);
-  const std::vector<Slot>& slots = call.callee->blocks[0].params;
-  for (size_t i = 0; i < mask; ++i) {
-    Slot from = call.operands[i];
-    ir::Type wanted = CalleeParams(call)[i]->type();
-    int64_t offset = state.walk.offset(i);
-    if (wanted->kind == ir::TypeKind::Block) {
-      state.callee->block(slots[i]) = here.block(from);
-    } else if (wanted->kind == ir::TypeKind::Pipe) {
-      state.callee->pipes[slots[i].index] = here.pipes[from.index];
-    } else if (wanted->axes.empty()) {
-      state.callee->scalar(slots[i]) = SlotElements(here, from)[offset];
-    } else {
-      state.callee->tile(slots[i]) = ArgumentPart(
-          *here.tile(from), call.op->operand(i)->type()->axes, wanted->axes, bound, here, offset);
-    }
-  }
-  return true;
-}
-
 /// Returns the ranges of a result along the fn's axes and the axes over which the call is mapped.
 std::vector<AxisRange> ResultRanges(const Instruction& call, const ir::Value* result,
                                     const Activation& here, const std::vector<AxisRange>& mapped) {
@@ -126,6 +98,32 @@ bool IsTileCall(const ir::Op& call) {
   return std::any_of(call.operands().begin(), call.operands().end(), [](const ir::Value* value) {
     return value->type()->kind == ir::TypeKind::Block || value->type()->kind == ir::TypeKind::Pipe;
   });
+}
+
+bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
+  size_t mask = MaskOperand(call);
+  const uint64_t* flags =
+      mask < call.operands.size() ? SlotElements(here, call.operands[mask]) : nullptr;
+  while (flags && !state.walk.done() && flags[state.walk.offset(mask)] == 0) state.walk.Next();
+  if (state.walk.done()) return false;
+  BoundAxes bound = CallerAxes(call);
+  const std::vector<Slot>& slots = call.callee->blocks[0].params;
+  for (size_t i = 0; i < mask; ++i) {
+    Slot from = call.operands[i];
+    ir::Type wanted = CalleeParams(call)[i]->type();
+    int64_t offset = state.walk.offset(i);
+    if (wanted->kind == ir::TypeKind::Block) {
+      state.callee->block(slots[i]) = here.block(from);
+    } else if (wanted->kind == ir::TypeKind::Pipe) {
+      state.callee->pipes[slots[i].index] = here.pipes[from.index];
+    } else if (wanted->axes.empty()) {
+      state.callee->scalar(slots[i]) = SlotElements(here, from)[offset];
+    } else {
+      state.callee->tile(slots[i]) = ArgumentPart(
+          *here.tile(from), call.op->operand(i)->type()->axes, wanted->axes, bound, here, offset);
+    }
+  }
+  return true;
 }
 
 void StartTileCall(Core& core, Activation& here, const Instruction& call) {

@@ -69,7 +69,7 @@ void StartWhile(Core& core, Activation& here, const Instruction& instruction) {
     return MoveValues(here, instruction.operands, 0, here, instruction.results, 0);
   }
   const RegionCode& block = here.code->blocks[instruction.regions[0]];
-  core.frames.push_back({&here, &block, 0, &instruction, {}});
+  core.frames.push_back({&here, &block, 0, &instruction, LoopState()});
   MoveValues(here, instruction.operands, 0, here, block.params, 0);
 }
 
@@ -81,6 +81,7 @@ void YieldWhile(Core& core, Frame& frame, const Instruction& yield) {
     KeepEnded(frame, yield);
   }
   frame.next = 0;
+  ++std::get<LoopState>(frame.control).number;
   if (AnyGoesOn(*frame.here, params[0])) return;
   MoveValues(*frame.here, params, 0, *frame.here, frame.owner->results, 0);
   core.frames.pop_back();
