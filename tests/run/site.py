@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the site that samples/site/make.py writes: every link leads to a page and an anchor, nothing comes from a network,
-the search knows every section and finds what is typed, and the pictures of the gallery show something. The OpenMP program
-of the guide compiles."""
+the search knows every section and finds what is typed, texts have enough contrast, and the pictures of the gallery show
+something and have texts that replace them. The OpenMP program of the guide compiles."""
 
 import html
 import json
@@ -109,6 +109,46 @@ def check_pictures(folder):
         checks.expect(f"{path.name} shows something", len(set(pixels)) > 2)
 
 
+# The least contrast of texts that the guidelines for web content (WCAG 2.1, level AA) allow.
+LEAST_CONTRAST = 4.5
+# Texts that style.css colours, and what is below them.
+TEXTS = [("--text", "--page"), ("--soft", "--page"), ("--link", "--page"), ("--text", "--code"), ("--soft", "--code"),
+         ("--link", "--code"), (".k", "--code"), (".n", "--code"), (".s", "--code"), ("--text", "--mark"), ("--link", "--mark")]
+
+
+def luminance(colour):
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+    parts = [int(digits[at:at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def check_contrast():
+    style = (ROOT / "samples/site/style.css").read_text()
+    dark = "\n".join(re.findall(r"@media \(prefers-color-scheme: dark\) \{(.*?\})\s*\}", style, re.DOTALL))
+    light = re.sub(r"@media \(prefers-color-scheme: dark\) \{.*?\}\s*\}", "", style, flags=re.DOTALL)
+    for scheme, text in (("light", light), ("dark", dark)):
+        colours = dict(re.findall(r"(--\w+): (#\w+)", text)) | dict(re.findall(r"(\.\w) \{ color: (#\w+)", text))
+        for above, below in TEXTS:
+            known = above in colours and below in colours
+            checks.expect(f"{scheme}: {above} and {below} have colours", known, str(colours))
+            if known:
+                lower, higher = sorted((luminance(colours[above]), luminance(colours[below])))
+                contrast = (higher + 0.05) / (lower + 0.05)
+                checks.expect(f"{scheme}: {above} on {below} can be read", contrast >= LEAST_CONTRAST, f"{contrast:.2f}")
+
+
+def check_texts_of_pictures(folder):
+    """Checks that each picture has a text that says what it shows, and each field a label."""
+    found = 0
+    for path in sorted(folder.glob("*.html")):
+        for tag in re.findall(r"<(?:img|svg|input)\b[^>]*>", re.sub(r"<pre>.*?</pre>", "", path.read_text(), flags=re.DOTALL)):
+            found += tag.startswith("<img")
+            text = re.search(r'\b(?:alt|aria-label)="([^"]+)"', tag)
+            checks.expect(f"{path.name}: {tag} has a text", text and len(text[1]) > 5)
+    checks.expect("there are pictures with texts", found >= 8, str(found))
+
+
 def check_openmp():
     page = (ROOT / "samples/guide/coming_from.md").read_text()
     program = next(code for code in re.findall(r"^```cpp\n(.*?)^```$", page, re.MULTILINE | re.DOTALL) if "#pragma omp" in code)
@@ -124,6 +164,7 @@ def main():
         print("skipped: Python's markdown or NumPy is missing")
         return SKIPPED
     check_openmp()
+    check_contrast()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name) / "site"
         made = subprocess.run([sys.executable, str(ROOT / "samples/site/make.py"), str(folder)], capture_output=True, text=True, timeout=600)
@@ -134,6 +175,7 @@ def main():
             check_search(folder, anchors)
             check_typed_searches(folder, anchors)
             check_pictures(folder)
+            check_texts_of_pictures(folder)
     return checks.end()
 
 
