@@ -2,7 +2,8 @@
 """Tests `kernelc lsp` with a session that uses every request, and with random edits: after each, the reported
 errors must be those of a fresh server, and at the end of each file those of `kernelc check`.
 
-`lsp.py --edits 10000` makes more edits. `lsp.py --latency` prints how long answers take for 2000 lines."""
+`lsp.py --edits 10000` makes more edits. `lsp.py --latency` prints how long answers take for 2000 lines, and the processor time of
+the server, which other processes influence less."""
 
 import argparse
 import json
@@ -319,6 +320,18 @@ def test_edits(count):
     checks.expect("both servers end well", edited_one.stop() == 0 and fresh.stop() == 0)
 
 
+def processor_seconds(server):
+    """Returns the processor time that the threads of a process have used. Threads that have ended do not count."""
+    return sum(int(path.read_text().split()[0]) for path in pathlib.Path(f"/proc/{server.pid}/task").glob("*/schedstat")) / 1e9
+
+
+def measured(client, answer):
+    """Returns the seconds until the answer, and the processor time of the server."""
+    begin, used = time.monotonic(), processor_seconds(client.server)
+    answer()
+    return time.monotonic() - begin, processor_seconds(client.server) - used
+
+
 def test_latency():
     """Prints how long answers take."""
     base = "".join((ROOT / f"samples/{name}/{name}.kdl").read_text() for name in ("softmax", "matmul", "matmul_residual"))
@@ -332,21 +345,18 @@ def test_latency():
         client.start()
         session = Session(client, pathlib.Path(folder) / "long.kdl", text)
         client.full(session.uri, 1)
-        times = {"errors after a change": []}
-        for version in range(2, 12):
-            begin = time.monotonic()
+        def change(version):
             client.change(session.uri, version, {"range": {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 0}}, "text": " "})
             client.quick(session.uri, version)
-            times["errors after a change"].append(time.monotonic() - begin)
+
+        times = {"errors after a change": [measured(client, lambda: change(version)) for version in range(2, 12)]}
         for method in [*REQUESTS, "documentSymbol", "semanticTokens/full", "inlayHint", "formatting"]:
-            times[method] = []
-            for _ in range(5):
-                begin = time.monotonic()
-                session.ask(method, "acc +=" if method in REQUESTS else None, range=session.whole(), options={})
-                times[method].append(time.monotonic() - begin)
-        print(f"| {text.count(chr(10))} lines | median ms |\n|---|---|")
+            after = "acc +=" if method in REQUESTS else None
+            times[method] = [measured(client, lambda: session.ask(method, after, range=session.whole(), options={})) for _ in range(5)]
+        print(f"| {text.count(chr(10))} lines | median ms | processor ms |\n|---|---|---|")
         for name, each in times.items():
-            print(f"| {name} | {sorted(each)[len(each) // 2] * 1000:.0f} |")
+            seconds, used = (sorted(column)[len(each) // 2] for column in zip(*each, strict=True))
+            print(f"| {name} | {seconds * 1000:.0f} | {used * 1000:.0f} |")
         client.stop()
 
 
