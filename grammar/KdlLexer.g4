@@ -64,6 +64,7 @@ TYPES : 'types' ;
 IS : 'is' ;
 STRIDED : 'strided' ;
 BROADCAST : 'broadcast' ;
+APPEND : 'append' ;
 
 IDENT : [A-Za-z_] [A-Za-z0-9_]* ;
 INT : [0-9] [0-9_]* | '0' [xX] [0-9A-Fa-f] [0-9A-Fa-f_]* ;

@@ -69,6 +69,7 @@ stmt
     | letStmt
     | simpleStmt
     | combineStmt
+    | appendStmt
     | launchStmt
     | ifStmt
     | forStmt
@@ -92,6 +93,10 @@ letStmt : (LET | VAR) name (COLON type)? placement? (ASSIGN expr)? attribute* SE
 simpleStmt : primary suffix* (assignOp expr condition?)? attribute* SEMI ;
 
 combineStmt : (ATOMIC | REDUCE) target assignOp expr condition? attribute* SEMI ;
+
+appendStmt
+    : APPEND target (COMMA target)* PLUS_ASSIGN expr (COMMA expr)* condition? attribute* SEMI
+    ;
 
 target : name (LBRACK indices? RBRACK)? ;
 
@@ -218,5 +223,5 @@ index : (name ASSIGN)? expr (DOTDOT expr)? ;
 name
     : IDENT | RANGE | STAGE | DOMAIN | PIPE | DEVICE | TEST | BY | STEP | OVER | REVERSED
     | EXCLUSIVE | WITH | INIT | ON | TO | VIEW | MAX | MIN | REDUCE | EXPECT | WHERE | REQUIRES
-    | ENSURES | PUSH | POP | FUSE | TYPES | IS | STRIDED | BROADCAST
+    | ENSURES | PUSH | POP | FUSE | TYPES | IS | STRIDED | BROADCAST | APPEND
     ;

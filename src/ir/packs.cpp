@@ -21,6 +21,17 @@ std::string StrideMark(Name param) { return fmt::format("strides_{}", param.text
 
 std::string BroadcastMark(Name param) { return fmt::format("broadcast_{}", param.text()); }
 
+std::string CountMark(Name param) { return fmt::format("counted_{}", param.text()); }
+
+const Param* FindCount(const Function& function, const Param& output) {
+  std::string mark = CountMark(output.value->name());
+  for (const Generic& generic : function.generics) {
+    if (generic.name.text() == mark && generic.values.size() == 1)
+      return &function.params[static_cast<size_t>(generic.values[0])];
+  }
+  return nullptr;
+}
+
 bool IsStrided(const Function& function, const Param& param) {
   return HasGeneric(function, StrideMark(param.value->name()));
 }
@@ -30,7 +41,7 @@ bool IsShapeMark(const Function& function, Name generic) {
   return std::ranges::any_of(function.dims, [&](Name dim) { return PackMark(dim) == text; }) ||
          std::ranges::any_of(function.params, [&](const Param& param) {
            Name name = param.value->name();
-           return StrideMark(name) == text || BroadcastMark(name) == text;
+           return StrideMark(name) == text || BroadcastMark(name) == text || CountMark(name) == text;
          });
 }
 
@@ -190,7 +201,8 @@ std::string ShapeText(const Function& function, const Param& param) {
   std::string text;
   for (const SourceDim& dim : SourceDims(function, param))
     text += (text.empty() ? "" : ", ") + dim.text;
-  return "[" + text + "]";
+  const Param* count = FindCount(function, param);
+  return (count != nullptr ? fmt::format("[{} <= ", count->value->name().text()) : "[") + text + "]";
 }
 
 Size WithPacks(const Function& function, Size size, SizeTable& sizes, Names& names) {

@@ -21,6 +21,13 @@ std::string StrideMark(Name param);
 /// Returns the name of the generic that marks a tensor parameter as `broadcast`, in addition to its StrideMark.
 std::string BroadcastMark(Name param);
 
+/// Returns the name of the generic that marks a tensor parameter as a counted output. Its value is the position of the
+/// parameter that says how many elements were appended.
+std::string CountMark(Name param);
+
+/// Returns the parameter that counts the elements of an output, or null if it is not a counted output.
+const Param* FindCount(const Function& function, const Param& output);
+
 /// Returns whether the function is a kernel that the pass expand-packs has added, for tensors with any strides.
 bool IsForStrides(const Function& function);
 

@@ -15,6 +15,7 @@
 #include "irgen/walk/sizes.h"
 #include "sema/model/element_name.h"
 #include "support/check.h"
+#include "syntax/counted_outputs.h"
 
 namespace kdl::irgen {
 
@@ -185,6 +186,14 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
     mark(ir::StrideMark(param.entity->name));
     if (param.strides == syntax::ParamStrides::Broadcast)
       mark(ir::BroadcastMark(param.entity->name));
+  }
+  for (const sema::ParamInfo& param : checked.params) {
+    Name count = syntax::CountOf(*checked.item, param.entity->name);
+    auto counts = [&](const sema::ParamInfo& other) { return other.entity->name == count; };
+    auto found = std::ranges::find_if(checked.params, counts);
+    if (count.empty() || found == checked.params.end()) continue;
+    Name mark = module_.context().names.Intern(ir::CountMark(param.entity->name));
+    function.generics.push_back({mark, {found - checked.params.begin()}, false, {}});
   }
   DeclareParams(checked, gen);
   GenRequirements(gen);

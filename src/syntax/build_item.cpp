@@ -1,5 +1,7 @@
 #include "syntax/build_item.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +12,7 @@
 #include "syntax/build_expr.h"
 #include "syntax/build_stmt.h"
 #include "syntax/diagnostics.h"
+#include "syntax/lower_appends.h"
 #include "syntax/unroll.h"
 
 namespace kdl::syntax {
@@ -68,6 +71,7 @@ Item* BuildTest(Builder& builder, P::TestItemContext* node) {
   auto* item = MakeItem<TestItem>(builder, node);
   item->title = BuildString(builder, node->STRING())->value;
   item->body = BuildBlock(builder, node->block());
+  RefuseAppends(builder, "a test");
   item->program = ProgramOf(builder, *item);
   return item;
 }
@@ -183,6 +187,12 @@ Item* BuildFunction(Builder& builder, P::FunctionItemContext* node) {
   item->body = BuildBlock(builder, node->block());
   BuildContracts(builder, node->contract(), *item);
   item->has_type_tests = builder.has_type_tests;
+  if (item->function_kind != FunctionKind::Kernel) {
+    RefuseAppends(builder, fmt::format("a {}", Word(item->function_kind)));
+    RefuseCountedSizes(builder, *item);
+  } else if (!builder.too_deep) {
+    LowerAppends(builder, *item);
+  }
   return item;
 }
 
@@ -217,6 +227,7 @@ Item* BuildBare(Builder& builder, P::ItemContext* node) {
 
 const Item* BuildItem(Builder& builder, P::ItemContext* node, std::string doc) {
   builder.too_deep = false;
+  builder.appends.clear();
   Item* item = BuildBare(builder, node);
   item->doc = std::move(doc);
   item->exported = node->EXPORT() != nullptr;

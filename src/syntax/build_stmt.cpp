@@ -197,15 +197,37 @@ Stmt* BuildSimple(Builder& builder, Span span, P::SimpleStmtContext* node) {
                      node->condition());
 }
 
-Stmt* BuildCombine(Builder& builder, Span span, P::CombineStmtContext* node) {
-  P::TargetContext* written = node->target();
-  const Expr* target = BuildPath(builder, {written->name()});
-  if (written->LBRACK() != nullptr) {
-    auto* index = builder.MakeExpr<IndexExpr>(builder.NodeSpan(written));
-    index->base = target;
-    BuildIndices(builder, written->indices(), *index);
-    target = index;
+const Expr* BuildTarget(Builder& builder, P::TargetContext* written) {
+  const Expr* name = BuildPath(builder, {written->name()});
+  if (written->LBRACK() == nullptr) return name;
+  auto* index = builder.MakeExpr<IndexExpr>(builder.NodeSpan(written));
+  index->base = name;
+  BuildIndices(builder, written->indices(), *index);
+  return index;
+}
+
+Stmt* BuildAppend(Builder& builder, Span span, P::AppendStmtContext* node) {
+  auto* stmt = builder.MakeStmt<AssignStmt>(span);
+  auto* targets = builder.MakeExpr<TupleExpr>(span);
+  auto* values = builder.MakeExpr<TupleExpr>(span);
+  for (P::TargetContext* target : node->target()) {
+    targets->elements.push_back(BuildTarget(builder, target));
+    CheckTarget(builder, targets->elements.back());
   }
+  values->elements = BuildExprs(builder, node->expr());
+  if (targets->elements.size() != values->elements.size()) {
+    builder.diagnostics.Report(diag::AppendValues, span, targets->elements.size(),
+                               values->elements.size());
+  }
+  stmt->target = targets;
+  stmt->value = values;
+  if (node->condition() != nullptr) stmt->condition = BuildExpr(builder, node->condition()->expr());
+  builder.appends.push_back(stmt);
+  return stmt;
+}
+
+Stmt* BuildCombine(Builder& builder, Span span, P::CombineStmtContext* node) {
+  const Expr* target = BuildTarget(builder, node->target());
   AssignMode mode = node->ATOMIC() != nullptr ? AssignMode::Atomic : AssignMode::Reduce;
   return BuildAssign(builder, span, mode, target, node->assignOp(), node->expr(),
                      node->condition());
@@ -375,6 +397,8 @@ Stmt* BuildBareStmt(Builder& builder, antlr4::ParserRuleContext* node) {
       return Call(BuildSimple, builder, node);
     case P::RuleCombineStmt:
       return Call(BuildCombine, builder, node);
+    case P::RuleAppendStmt:
+      return Call(BuildAppend, builder, node);
     case P::RuleFuseStmt:
       return Call(BuildFuse, builder, node);
     case P::RuleLaunchStmt:

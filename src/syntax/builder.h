@@ -27,6 +27,7 @@ struct Builder {
   size_t depth = 0;             ///< the depth of the tree above the node that is being built
   bool has_type_tests = false;  ///< this item contains conditions such as `T is f32`
   bool too_deep = false;        ///< an error about this item's depth has been reported
+  std::vector<const AssignStmt*> appends;  ///< this item's `append` statements
 
   template <class T>
   T* MakeExpr(Span span) {

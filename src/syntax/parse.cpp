@@ -57,7 +57,7 @@ ParseResult Build(const ParsedText* parsed, const SourceManager& sources, FileId
   auto* module = arena.Make<Module>();
   module->file = file;
   if (parsed == nullptr) return {module, false};
-  Builder builder{sources, file, arena, names, diagnostics, *module};
+  Builder builder{sources, file, arena, names, diagnostics, *module, 0, false, false, {}};
   std::vector<P::ItemContext*> nodes = parsed->tree->item();
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!IsWhole(nodes, i, parsed->error_tokens)) continue;

@@ -14,7 +14,7 @@ const SOFT = [
     'range', 'stage', 'domain', 'pipe', 'device', 'test', 'view', 'types', 'reduce', 'expect',
     'fuse', 'by', 'step', 'over', 'reversed', 'exclusive', 'with', 'init', 'on', 'to', 'max',
     'min', 'where', 'is', 'requires', 'ensures', 'push', 'pop',
-    'strided', 'broadcast',
+    'strided', 'broadcast', 'append',
 ];
 
 const SCALARS = [

@@ -23,6 +23,7 @@
 #include "driver/run/open_outputs.h"
 #include "driver/run/reference.h"
 #include "driver/run/summary.h"
+#include "ir/packs.h"
 #include "ir/program_tensors.h"
 #include "support/json_text.h"
 #include "support/near_names.h"
@@ -227,6 +228,25 @@ bool LaunchesHaveContracts(const RunPlace& place) {
 
 }  // namespace
 
+namespace {
+
+/// Cuts each counted output after the elements that were appended.
+void CutCountedOutputs(const ir::Function& program, BoundProgram& bound) {
+  for (size_t p = 0; p < bound.arguments.size(); ++p) {
+    const ir::Param* count = ir::FindCount(program, program.params[p]);
+    if (count == nullptr) continue;
+    const auto at = static_cast<size_t>(count - program.params.data());
+    HostTensor& output = bound.arguments[p].tensor;
+    const auto size = static_cast<int64_t>(ElementBits(bound.arguments[at].tensor, 0));
+    if (output.shape.empty() || size < 0 || size >= output.shape[0]) continue;
+    output.bytes.resize(output.bytes.size() / static_cast<size_t>(output.shape[0]) *
+                        static_cast<size_t>(size));
+    output.shape[0] = size;
+  }
+}
+
+}  // namespace
+
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics) {
   std::optional<BoundProgram> before;
@@ -251,6 +271,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   bool checked = verdict.passed;
   if (options.verify) AddJson("verify", VerdictJson(verdict, holds));
   bool located = options.locate_errors && LocateErrors(place, program, *before, bound, diagnostics);
+  CutCountedOutputs(program, bound);
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
   AddJson("outputs", OutputsJson(bound));

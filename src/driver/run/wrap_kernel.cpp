@@ -8,6 +8,7 @@
 
 #include "ir/builder.h"
 #include "ir/optional_params.h"
+#include "ir/packs.h"
 #include "ir/views.h"
 
 namespace kdl::driver {
@@ -32,12 +33,25 @@ ir::Type Bound(ir::Type type, const ir::Function& kernel, ir::TypeTable& types) 
   return types.Tensor(type->scalar, std::move(dims));
 }
 
+/// Returns whether the size contains a constant that the compiler chooses for each target.
+bool HasAuto(Size size, const ir::Function& kernel) {
+  if (size->kind == SizeKind::Symbol) {
+    return std::ranges::any_of(kernel.generics, [&](const ir::Generic& generic) {
+      return generic.name == size->symbol && generic.is_auto && generic.values.empty();
+    });
+  }
+  return size->lhs != nullptr && (HasAuto(size->lhs, kernel) || HasAuto(size->rhs, kernel));
+}
+
 /// Copies the kernel's requirements on its sizes to the program, because equations among them
-/// determine sizes of the run.
+/// determine sizes of the run. Those on `auto` constants determine none.
 void CopyRequirements(const ir::Function& kernel, ir::Builder& builder, ir::TypeTable& types) {
   for (const ir::Op* op : *kernel.body) {
     bool asks = op->kind() == ir::OpKind::Require && !op->HasAttr(ir::AttrKey::Dimension);
     if (!asks) continue;  // the launch itself checks the requirements of accesses
+    if (HasAuto(op->attr<ir::AttrKey::Left>(), kernel) ||
+        HasAuto(op->attr<ir::AttrKey::Right>(), kernel))
+      continue;
     builder.set_loc(op->loc());
     builder.Create(
         ir::OpKind::Require, {}, {},
@@ -62,6 +76,16 @@ std::string CopyOptionals(const ir::Function& kernel, ir::Function& program) {
         fmt::format("{}{}={}", constants.empty() ? "" : ", ", name.text(), *is_present ? 1 : 0);
   }
   return constants;
+}
+
+/// Makes the program's outputs counted as those of the kernel are.
+void CopyCounts(const ir::Function& kernel, ir::Function& program) {
+  for (const ir::Param& param : kernel.params) {
+    const std::string mark = ir::CountMark(param.value->name());
+    auto found = std::ranges::find_if(
+        kernel.generics, [&](const ir::Generic& generic) { return generic.name.text() == mark; });
+    if (found != kernel.generics.end()) program.generics.push_back(*found);
+  }
 }
 
 }  // namespace
@@ -89,6 +113,7 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
     arguments.push_back(builder.AddParam(program->body, type, param.value->name()));
     program->params.push_back({arguments.back(), param.direction});
   }
+  CopyCounts(kernel, *program);
   std::vector<ir::Value*> core_num;
   if (cores == WrapCores::Parameter) {
     ir::Type i64 = module.types().ScalarOf(Scalar::I64);

@@ -55,6 +55,7 @@ void CheckReserved(FunctionState& state, Name name, Span span) {
   for (const syntax::Param& param : state.fn.item->params) {
     check("strides_", param.name.name);
     check("broadcast_", param.name.name);
+    check("counted_", param.name.name);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "sema/walk/index_help.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
+#include "syntax/counted_outputs.h"
 
 namespace kdl::sema {
 
@@ -227,6 +228,15 @@ std::string VariableHelp(FunctionState& state, const AssignStmt& assign, const T
                      ReducedText(state, assign.value, inner));
 }
 
+/// If the statement was made to count the elements of an `append`, returns the output; otherwise an empty string.
+std::string_view CountedBy(const FunctionState& state, const AssignStmt& assign) {
+  if (assign.target->span != assign.span) return {};
+  for (const syntax::Attribute& attribute : state.fn.item->attributes) {
+    if (syntax::ListsCounts(attribute)) return attribute.args[0].name.name.text();
+  }
+  return {};
+}
+
 void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const Type& target,
                          const std::vector<const Entity*>& missing) {
   bool is_store = assign.target->kind == syntax::ExprKind::Index;
@@ -237,6 +247,14 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
                 Quote(state, assign.target))
         .Help(fmt::format("reduce the value, for example {}, or index '{}' by the missing {}",
                           reduced, TargetName(assign), missing.size() == 1 ? "range" : "ranges"));
+    return;
+  }
+  if (std::string_view output = CountedBy(state, assign); !output.empty()) {
+    state.diagnostics
+        .Report(diag::StoreLacksDimension, assign.value->span, RangesText(missing),
+                std::string(output))
+        .Help("reduce the condition to one for each element, as in any(c over " + Joined(missing) +
+              ")");
     return;
   }
   const Entity* variable = state.fn.exprs[assign.target].entity;
@@ -339,6 +357,12 @@ std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Sca
                      declared, cast);
 }
 
+/// Returns whether an `append` was replaced by the statement. Nothing else stores to a counted output atomically.
+bool IsAppend(const FunctionState& state, const AssignStmt& assign) {
+  const IndexInfo* element = state.fn.exprs.at(assign.target).index;
+  return element != nullptr && !syntax::CountOf(*state.fn.item, element->base->name).empty();
+}
+
 }  // namespace
 
 void CheckAssign(FunctionState& state, const AssignStmt& assign) {
@@ -375,7 +399,7 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
     return;
   // The value of an atomic update may have more ranges than the index of its target. Each element of the
   // value is then a separate update.
-  bool may_lack = assign.mode == syntax::AssignMode::Atomic;
+  bool may_lack = assign.mode == syntax::AssignMode::Atomic && !IsAppend(state, assign);
   std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);
   if (!missing.empty() && !may_lack) return ReportMissingRanges(state, assign, target, missing);
   MarkInPlace(state, assign);

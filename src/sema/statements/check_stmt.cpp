@@ -28,6 +28,7 @@
 #include "sema/types/attributes.h"
 #include "sema/walk/expr.h"
 #include "sema/walk/resolve.h"
+#include "syntax/counted_outputs.h"
 
 namespace kdl::sema {
 
@@ -255,7 +256,9 @@ void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
 }
 
 void CheckBody(FunctionState& state) {
-  CheckAttributes(state, state.fn.item->attributes);
+  std::vector<syntax::Attribute> attributes = state.fn.item->attributes;
+  std::erase_if(attributes, syntax::ListsCounts);
+  CheckAttributes(state, attributes);
   CheckBlock(state, *state.fn.item->body);
   CheckUniform(state);
   SettleDynamic(state);
