@@ -82,6 +82,8 @@ std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_
   std::string sizes;
   for (size_t d = 0; d < type->dims.size(); ++d)
     sizes += (sizes.empty() ? "" : ", ") + DimText(variants, param, d);
+  if (const ir::Param* count = ir::FindCount(*variants[0], first))
+    sizes = fmt::format("{} <= {}", count->value->name().text(), sizes);
   bool is_optional = variants.size() > 1 && ir::Presence(*variants[0], first);
   return fmt::format("{}{}[{}]{}{}", kDirections[static_cast<size_t>(first.direction)], text, sizes,
                      is_optional ? "?" : "", OwnerText(first.value));
