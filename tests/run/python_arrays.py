@@ -54,6 +54,32 @@ for wrong in (x.T, x[:, ::2], x[::-1]):
 fails("pass a row-major copy", kernelc.ArgumentError, lambda: plain(x, np.empty((3, 4), "f4", order="F")))
 assert (softmax(x.T) == softmax(x.T.copy())).all() and (softmax(x[:, ::2]) == softmax(x[:, ::2].copy())).all()
 ''',
+    "counted outputs have the size of what was appended": '''
+source = """export kernel positive<T: f32 | i64>(x: in T[N], y: out T[n <= N], index: out i64[n <= N], twice: out T[N]) {
+    spmd for i in N by 4 {
+        append y, index += x[i], iota(i) where x[i] > 0;
+        twice[i] = 2 * x[i];
+    }
+}"""
+for device in ("host", "debug"):
+    positive = kernelc.compile(source, device=device).positive
+    for kind in ("f4", "i8"):
+        for size in (0, 1, 12, 43):
+            x = (np.arange(size) % 5 - 2).astype(kind)
+            want, places = x[x > 0], np.flatnonzero(x > 0)
+            for y, index, twice in (positive(x), positive[3](x), positive.submit(x).result()):
+                assert (y == want).all() and y.shape == want.shape and (index == places).all() and (twice == 2 * x).all(), (device, size)
+            y, n = np.ones(x.size + 3, kind), np.zeros((), "i8")
+            fails("size N", kernelc.ArgumentError, lambda: positive(x, y=y))
+            y = y[3:]
+            index, twice = positive(x, y=y, n=n)
+            assert n == want.size and (y[:n] == want).all() and not y[n:].any() and index.shape == want.shape
+            n, twice = positive(x, y=y, index=np.zeros(x.size, "i8"))
+            assert n == want.size
+    with kernelc.interpret():
+        y, index, _ = positive(np.array([-1, 2, 3], "f4"))
+        assert (y == [2, 3]).all() and (index == [1, 2]).all()
+''',
     "optional parameters that are omitted or None are absent": '''
 source = """types Float = f32 | f64;
 export kernel add<T: Float>(x: in T[M, N], bias: in T[N]?, y: out T[M, N], total: out T[M]?) {

@@ -35,6 +35,13 @@ bool CompleteArguments(PyObject* self, PyObject* args, PyObject* keywords, Given
   return false;
 }
 
+PyObject* Given::TakeResult() const {
+  PyObject* found = result.get();
+  if (PyCallable_Check(found) != 0) return PyObject_CallObject(found, nullptr);
+  Py_INCREF(found);
+  return found;
+}
+
 bool OpenArguments(PyObject* self, const Given& given, const CallStream& stream,
                    Arguments* arguments) {
   const Kernel& kernel = *AsKernel(self);

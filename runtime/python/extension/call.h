@@ -16,11 +16,15 @@
 namespace kdl::python {
 
 /// The arguments of a call: either a complete tuple from the caller, or what `complete`, a method of a Python
-/// subclass, makes of them. It returns all arguments and the outputs that it has allocated, or None.
+/// subclass, makes of them. It returns all arguments and the outputs that it has allocated, None, or a function that returns
+/// the outputs after the call.
 struct Given {
   Ref owner;
   std::vector<PyObject*> all;
   Ref result;
+
+  /// Returns what the call returns. The kernel must have ended. On failure, sets a Python exception and returns null.
+  PyObject* TakeResult() const;
 };
 
 /// Stores all arguments of a call. `keywords` may be null. On failure, sets a Python exception and returns false.

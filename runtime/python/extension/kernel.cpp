@@ -48,11 +48,17 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_
       !CompleteArguments(self, args, keywords, &given) ||
       !OpenArguments(self, given, stream, &arguments))
     return nullptr;
+  if (stream.is_given() && PyCallable_Check(given.result.get()) != 0) {
+    PyErr_SetString(
+        PyExc_TypeError,
+        "the size of an output is known only after the call; with stream=, pass an array for it");
+    return nullptr;
+  }
   kdl_error* error = nullptr;
   Py_BEGIN_ALLOW_THREADS;
   error = CallFunction(self, stream, arguments, core_num, ranks);
   Py_END_ALLOW_THREADS;
-  return Succeeded(error) ? given.result.release() : nullptr;
+  return Succeeded(error) ? given.TakeResult() : nullptr;
 }
 
 PyObject* CallKernel(PyObject* self, PyObject* args, PyObject* keywords) {

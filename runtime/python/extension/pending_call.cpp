@@ -75,10 +75,13 @@ PyObject* Result(PyObject* self, PyObject* args, PyObject* keywords) {
   bool is_limited = seconds >= 0 && seconds <= kLongest;
   int64_t timeout = is_limited ? static_cast<int64_t>(seconds * 1e9) : -1;
   if (!Succeeded(WaitFor(call, timeout))) return nullptr;
-  PyObject* result = call.given.result.get();
-  Py_INCREF(result);
+  if (PyCallable_Check(call.given.result.get()) != 0) {
+    Ref found(call.given.TakeResult());
+    if (!found) return nullptr;
+    call.given.result = std::move(found);
+  }
   call.ReleaseArguments();
-  return result;
+  return call.given.TakeResult();
 }
 
 PyObject* IsDone(PyObject* self, PyObject* /*none*/) {

@@ -91,7 +91,8 @@ def sizes_of(shape: str, known: Mapping[str, Any]) -> list[int]:
             return _FUNCTIONS[node.func.id[1:]](*map(value, node.args))
         raise KeyError(shape)
 
-    named = re.sub(r"\b[A-Za-z_]", r"_\g<0>", re.sub(r"(\w+)\.\.", r"*\1", shape))  # since names such as `lambda` are keywords of Python
+    most = re.sub(r"\[\w+ <= ", "[", shape)  # of a counted output
+    named = re.sub(r"\b[A-Za-z_]", r"_\g<0>", re.sub(r"(\w+)\.\.", r"*\1", most))  # since names such as `lambda` are keywords of Python
     parsed = ast.parse(named, mode="eval").body
     return [size for one in parsed.elts for size in sizes(one)] if isinstance(parsed, ast.List) else []
 
@@ -128,11 +129,16 @@ def save(array: Any, element: str, file: pathlib.Path, whole: Sequence[int], sha
     numpy.save(file, numpy.ascontiguousarray(numpy.broadcast_to(_viewed(array, element), whole)).reshape(shape))
 
 
-def fill(array: Any, element: str, file: pathlib.Path) -> None:
-    """Reads a file that kernelc has written into an array with as many elements."""
+def fill(array: Any, element: str, file: pathlib.Path, is_counted: bool = False) -> None:
+    """Reads a file that kernelc has written into an array with as many elements. That of a counted output may have fewer elements;
+    the others become 0."""
     import numpy
     view = _viewed(array, element)
-    numpy.copyto(view, numpy.load(file).reshape(view.shape))
+    written = numpy.load(file)
+    if is_counted:
+        view[len(written):] = 0
+        view = view[:len(written)]
+    numpy.copyto(view, written.reshape(view.shape))
 
 
 def _writable(array: Any) -> Any:

@@ -33,6 +33,12 @@ class Parameter(NamedTuple):
         """The names of its packs of dimensions, such as A for the shape [A.., C]."""
         return frozenset(re.findall(r"(\w+)\.\.", self.shape))
 
+    @property
+    def count(self) -> str | None:
+        """The parameter that says how many elements of it were written, if it is a counted output such as `y: out f32[n <= N]`."""
+        found = re.match(r"\[(\w+) <= ", self.shape)
+        return found and found[1]
+
 
 class PendingCall(Protocol):
     """A call that `submit` has returned: it may still run."""
@@ -128,7 +134,8 @@ class Kernel(CoreKernel):
         return f"<kernel {self.name}({', '.join(self._texts())})>"
 
     def complete(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
-        """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted. Optional
+        """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted. If the sizes of
+        some of these are known only after the call, the second result is a function that returns the outputs then. Optional
         parameters that the caller has omitted are None."""
         given = self.bind(args, keywords)
         signature = self.signature(given)
@@ -152,8 +159,15 @@ class Kernel(CoreKernel):
                                 f"{advice}pass an array for it") from None
             like = [value for value in given.values() if self.device.startswith("cuda") or not arrays.is_on_gpu(value)]
             given[parameter.name] = arrays.empty(shape, parameter.element, like)
-            made.append(given[parameter.name])
-        result = None if not made else made[0] if len(made) == 1 else tuple(made)
+            made.append(parameter)
+        counts = {parameter.name: parameter.count for parameter in made if parameter.count}
+        names = [parameter.name for parameter in made if parameter.name not in counts.values()]
+
+        def outputs() -> Any:
+            found = [given[name][:int(given[counts[name]])] if name in counts else given[name] for name in names]
+            return None if not found else found[0] if len(found) == 1 else tuple(found)
+
+        result = outputs if counts else outputs()
         return tuple(given[parameter.name] for parameter in signature), result
 
     def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:

@@ -79,8 +79,8 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
         _run(kernel, source_for(kernel, given), words, outputs)
         for parameter in signature:
             if parameter.name in outputs:
-                arrays.fill(given[parameter.name], parameter.element, outputs[parameter.name])
-    return result
+                arrays.fill(given[parameter.name], parameter.element, outputs[parameter.name], bool(parameter.count))
+    return result() if callable(result) else result
 
 
 def source_for(kernel: Kernel, given: Mapping[str, Any]) -> compiler.Source:
@@ -88,7 +88,7 @@ def source_for(kernel: Kernel, given: Mapping[str, Any]) -> compiler.Source:
     _, constants = kernel.choice(given)
     fixed = {one.partition("=")[0]: one for one in constants.split(", ") if one}
     # The arguments say which optional parameters are present, and how many dimensions packs have.
-    fixed = {name: one for name, one in fixed.items() if name not in kernel.optionals and not name.startswith(("rank_", "strides_", "broadcast_"))}
+    fixed = {name: one for name, one in fixed.items() if name not in kernel.optionals and not name.startswith(("rank_", "strides_", "broadcast_", "counted_"))}
     others = [word for word in kernel.source.options if not (word.startswith("-D") and word[2:].partition("=")[0] in fixed)]
     return dataclasses.replace(kernel.source, options=(*others, *(f"-D{one}" for one in fixed.values())))
 
