@@ -140,17 +140,14 @@ def eye(c):
 
 def nonzero(c):
     x = c.x[0]
-    places = c.positions(c.compare("not_equal", x, np.zeros((), x.dtype)))
-    axes = np.meshgrid(*map(np.arange, x.shape), indexing="ij")
-    return np.stack([c.take(np.ascontiguousarray(one).reshape(-1), places, 0) for one in axes])
+    places = c.positions(x) if x.dtype == bool else c.library("index", "nonzero", T=kind(x))(x.reshape(-1))
+    return np.stack(np.unravel_index(places, x.shape))
 
 
 def unique(c):
     x, axis = c.x[0], c.get("axis")
     rows = x.reshape(-1, 1) if axis is None else np.ascontiguousarray(np.moveaxis(x, axis, 0)).reshape(x.shape[axis], -1)
-    index, count, inverse, total = (np.empty(n, "i8") for n in (len(rows), len(rows), len(rows), 1))
-    c.library("sort", "unique", T=kind(x))(rows, bool(c.get("sorted", 1)), index, count, inverse, total)
-    index, count = index[:total[0]], count[:total[0]]
+    index, count, inverse = c.library("sort", "unique", T=kind(x))(rows, bool(c.get("sorted", 1)))
     return [c.take(x.reshape(-1) if axis is None else x, index, axis or 0), index, inverse, count]
 
 
@@ -187,9 +184,10 @@ def n_grams(c):
 
 
 def compress(c):
-    x, axis = c.x[0], c.get("axis")
-    kept = c.positions(c.x[1])
-    return c.take(x.reshape(-1), kept, 0) if axis is None else c.take(x, kept, axis)
+    x, keep, axis = c.x[0], c.x[1], c.get("axis")
+    if axis is not None:
+        return c.take(x, c.positions(keep), axis)
+    return c.library("index", "compress", T=kind(x))(x.reshape(-1)[:len(keep)], keep)
 
 
 def reverse_sequence(c):
