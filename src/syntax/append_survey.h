@@ -1,6 +1,6 @@
 #pragma once
 
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "syntax/copy_tree.h"
@@ -27,8 +27,8 @@ bool IsRange(const Binder& binder);
 /// What a statement of a kernel contains.
 struct AppendSurvey {
   std::vector<Append> appends;
-  std::unordered_map<Name, const Expr*> stored;  ///< the tensors that are written otherwise, each with a place
-  std::unordered_map<Name, const Expr*> read;    ///< the names that are read, each with a place
+  std::map<Name, const Expr*> stored;  ///< the tensors that are written otherwise, each with a place
+  std::map<Name, const Expr*> read;    ///< the names that are read, each with a place
   const Stmt* view = nullptr;                    ///< may be null
   const Stmt* leaves = nullptr;  ///< a `continue` of the statement itself, which is a loop; may be null
 };
