@@ -41,7 +41,8 @@ bool IsShapeMark(const Function& function, Name generic) {
   return std::ranges::any_of(function.dims, [&](Name dim) { return PackMark(dim) == text; }) ||
          std::ranges::any_of(function.params, [&](const Param& param) {
            Name name = param.value->name();
-           return StrideMark(name) == text || BroadcastMark(name) == text || CountMark(name) == text;
+           return StrideMark(name) == text || BroadcastMark(name) == text ||
+                  CountMark(name) == text;
          });
 }
 
@@ -202,7 +203,8 @@ std::string ShapeText(const Function& function, const Param& param) {
   for (const SourceDim& dim : SourceDims(function, param))
     text += (text.empty() ? "" : ", ") + dim.text;
   const Param* count = FindCount(function, param);
-  return (count != nullptr ? fmt::format("[{} <= ", count->value->name().text()) : "[") + text + "]";
+  return (count != nullptr ? fmt::format("[{} <= ", count->value->name().text()) : "[") + text +
+         "]";
 }
 
 Size WithPacks(const Function& function, Size size, SizeTable& sizes, Names& names) {

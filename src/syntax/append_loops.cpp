@@ -119,7 +119,8 @@ const Stmt* Execution::Write(const Append& append, const TreeMaker& make) {
   auto one = [&] { return make.OneIf(make.Name(keep)); };
   std::vector<const Stmt*> stmts = {
       make.Let(keep, KeepsFor(condition, *range, make)),
-      make.Let(place, make.Binary(BinaryOp::Add, next, make.Reduce("cumsum", one(), *range, true)))};
+      make.Let(place,
+               make.Binary(BinaryOp::Add, next, make.Reduce("cumsum", one(), *range, true)))};
   for (const Stmt* store : Stores(append, make.Name(place), make.Name(keep)))
     stmts.push_back(store);
   TreeMaker at = AtCondition(append);
@@ -133,7 +134,11 @@ class Loops {
  public:
   Loops(Builder& builder, const ForStmt& loop, const AppendSurvey& survey,
         const std::vector<Counted>& counted)
-      : builder_(builder), loop_(loop), survey_(survey), counted_(counted), make_(builder, loop.span) {}
+      : builder_(builder),
+        loop_(loop),
+        survey_(survey),
+        counted_(counted),
+        make_(builder, loop.span) {}
 
   void Add(std::vector<const Stmt*>& body);
 
@@ -240,10 +245,10 @@ const Stmt* Loops::Sums(const Append& append) {
       make.Assign(make.Element(blocks, indices), AssignOp::Set, earlier),
       make.Assign(make.Name(before), AssignOp::Add,
                   make.Reduce("sum", make.Name(counts), names.back()))};
-  const Stmt* nest = make.For({make.Blocks(names.back(), sizes.back())}, std::move(inner), false);
-  for (size_t d = sizes.size() - 1; d-- > 0;) nest = make.ForEach(names[d], sizes[d], {nest});
+  const Stmt* loops = make.For({make.Blocks(names.back(), sizes.back())}, std::move(inner), false);
+  for (size_t d = sizes.size() - 1; d-- > 0;) loops = make.ForEach(names[d], sizes[d], {loops});
 
-  std::vector<const Stmt*> body = {make.Let(before, make.I64(0), true), nest};
+  std::vector<const Stmt*> body = {make.Let(before, make.I64(0), true), loops};
   for (const Counted& counted : counted_) {
     if (counted.append != &append) continue;
     body.push_back(make.Assert(

@@ -27,10 +27,12 @@ bool IsRange(const Binder& binder);
 /// What a statement of a kernel contains.
 struct AppendSurvey {
   std::vector<Append> appends;
-  std::map<Name, const Expr*> stored;  ///< the tensors that are written otherwise, each with a place
-  std::map<Name, const Expr*> read;    ///< the names that are read, each with a place
-  const Stmt* view = nullptr;                    ///< may be null
-  const Stmt* leaves = nullptr;  ///< a `continue` of the statement itself, which is a loop; may be null
+  std::map<Name, const Expr*>
+      stored;                        ///< the tensors that are written otherwise, each with a place
+  std::map<Name, const Expr*> read;  ///< the names that are read, each with a place
+  const Stmt* view = nullptr;        ///< may be null
+  const Stmt* leaves =
+      nullptr;  ///< a `continue` of the statement itself, which is a loop; may be null
 };
 AppendSurvey SurveyAppends(Arena& arena, const Stmt* stmt);
 

@@ -40,9 +40,9 @@ bool MayBeCounted(Builder& builder, const Param& param, size_t dim) {
     ReportCountedSize(builder, size, "must be the first size of an output",
                       "append rows, whose number is the first size");
   } else if (param.direction != Direction::Out) {
-    ReportCountedSize(
-        builder, size, "is only allowed for an `out` tensor",
-        fmt::format("declare the tensor as `{}: out {}[{}]`", name, type, builder.Text(size->span)));
+    ReportCountedSize(builder, size, "is only allowed for an `out` tensor",
+                      fmt::format("declare the tensor as `{}: out {}[{}]`", name, type,
+                                  builder.Text(size->span)));
   } else if (param.is_optional) {
     ReportCountedSize(builder, size, "is not allowed for an optional tensor", "remove the `?`");
   } else if (param.strides != ParamStrides::Dense) {
@@ -89,9 +89,9 @@ class Kernel {
   /// Whether an `append` statement names the output, even a wrong one.
   bool IsAppended(Name output) const {
     return std::ranges::any_of(builder_.appends, [&](const AssignStmt* append) {
-      return std::ranges::any_of(
-          As<TupleExpr>(append->target).elements,
-          [&](const Expr* target) { return BaseOf(target)->name == output; });
+      return std::ranges::any_of(As<TupleExpr>(append->target).elements, [&](const Expr* target) {
+        return BaseOf(target)->name == output;
+      });
     });
   }
 
@@ -165,8 +165,8 @@ void Kernel::CheckAppend(Append& append, bool is_blocks) {
     const NameExpr* base = BaseOf(target);
     if (Find(base->name) != nullptr) continue;
     builder_.diagnostics.Report(diag::AppendTarget, target->span, base->name.text())
-        .Help(fmt::format("declare it as a counted output: `{}: out T[n <= N]`",
-                          base->name.text()));
+        .Help(
+            fmt::format("declare it as a counted output: `{}: out T[n <= N]`", base->name.text()));
   }
   if (!is_blocks) {
     builder_.diagnostics.Report(diag::AppendPlace, append.stmt->span, "this place",
@@ -200,9 +200,10 @@ void Kernel::CheckOutputs(Append& append) {
   for (const Counted& counted : counted_) {
     if (counted.count.name != count.name || counted.append == &append) continue;
     builder_.diagnostics
-        .Report(diag::AppendOutputs, append.stmt->span, counted.output.name.text(),
-                fmt::format("also has the counted size '{}', so the same statement must append to it",
-                            count.name.text()))
+        .Report(
+            diag::AppendOutputs, append.stmt->span, counted.output.name.text(),
+            fmt::format("also has the counted size '{}', so the same statement must append to it",
+                        count.name.text()))
         .Help("append one element to each: append y, z += …, …;");
   }
 }
@@ -218,8 +219,9 @@ void Kernel::CheckLoops(const Append& append) {
                   "is a range, but around an `append`, only the last variable of the innermost "
                   "loop can be one")
           .Note(append.stmt->span, "the `append`")
-          .Help(fmt::format("iterate over single indices: {} in 0..{}", binder.name.name.text(),
-                            binder.extent.hi == nullptr ? "…" : builder_.Text(binder.extent.hi->span)));
+          .Help(fmt::format(
+              "iterate over single indices: {} in 0..{}", binder.name.name.text(),
+              binder.extent.hi == nullptr ? "…" : builder_.Text(binder.extent.hi->span)));
     }
   }
 }

@@ -85,8 +85,7 @@ const Expr* TreeMaker::Field(const Ident& base, std::string_view field) const {
   return expr;
 }
 
-const Expr* TreeMaker::Element(const Ident& tensor,
-                               const std::vector<const Expr*>& indices) const {
+const Expr* TreeMaker::Element(const Ident& tensor, const std::vector<const Expr*>& indices) const {
   auto* expr = builder_.MakeExpr<IndexExpr>(span_);
   expr->base = Name(tensor);
   for (const Expr* value : indices) {

@@ -348,23 +348,6 @@ def check_installed(folder):
     checks.expect("it is the same project", same, list((folder / "installed").rglob("*")))
 
 
-def check_kept_files(folder):
-    """The command keeps what users have changed, and does not write into other projects."""
-    words = ["kernelc", "build", "numbers_of.kdl", "--emit", "python", "-o", "kept"]
-    succeed("a project is written", *words, cwd=folder)
-    project = folder / "kept/pyproject.toml"
-    project.write_text(project.read_text().replace("LicenseRef-Proprietary", "MIT"))
-    (folder / "kept/numbers_of/__init__.py").write_text("")
-    succeed("the project is written again", *words, cwd=folder)
-    checks.expect("pyproject.toml is kept", "MIT AND" in project.read_text(), project.read_text())
-    checks.expect("other files are written", (folder / "kept/numbers_of/__init__.py").read_text(), "")
-    project.write_text("[project]\nname = 'other'\n")
-    (folder / "kept/numbers_of/__init__.py").unlink()
-    refused = call(*words, cwd=folder)
-    checks.expect("another project is refused", refused.returncode == 1 and "is that of another Python project [E0890]" in refused.stderr, refused.stderr)
-    checks.expect("and nothing is written", "other" in project.read_text() and not (folder / "kept/numbers_of/__init__.py").exists(), "")
-
-
 def main():
     if not (PACKAGE / "_core.abi3.so").exists():
         print("the build has no Python package")
@@ -373,14 +356,6 @@ def main():
         folder = pathlib.Path(name)
         (folder / "numbers_of.kdl").write_text(KERNELS)
         succeed("the project is written", "kernelc", "build", "numbers_of.kdl", "--emit", "python", "-o", "project", cwd=folder)
-        for module, distribution in (("queue", "queue-kernels"), ("class", "class-kernels"), ("numpy", "numpy-kernels")):
-            succeed(f"a module named {module}", "kernelc", "build", "numbers_of.kdl", "--emit", "python", "--module", module, "-o", module, cwd=folder)
-            checks.expect(f"the package of {module}", (folder / module / f"{module}_" / "__init__.py").exists(), list((folder / module).iterdir()))
-            project = (folder / module / "pyproject.toml").read_text()
-            checks.expect(f"a distribution's name that pip accepts for {module}", f'\nname = "{distribution}"\n' in project, project)
-        check_kept_files(folder)
-        succeed("pip makes a wheel of a package whose name is changed", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w",
-                "others", "./queue", cwd=folder)
         succeed("pip makes a wheel", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w", "dist", "./project", cwd=folder)
         wheels = list((folder / "dist").glob("numbers_of-0.1.0-cp311-abi3-manylinux_2_*.whl"))
         checks.expect("the wheel has a tag", len(wheels) == 1, list(folder.glob("dist/*")))

@@ -12,13 +12,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import arrays, calling, compiler
+from . import arrays, compiler, parameters
 from ._core import CORES_AUTO, change_interpret_depth
 from .errors import ArgumentError, Error, Trap
 
 if TYPE_CHECKING:
-    from .calling import Parameter
     from .module import Kernel
+    from .parameters import Parameter
 
 TARGET = "reference?sanitize=races+init"
 # What the errors of a run mean for a caller: a check in the kernel failed, or its `requires` does not hold.
@@ -99,18 +99,18 @@ def arguments(signature: list[Parameter], given: Mapping[str, Any], folder: path
     The command line has one dimension for each pack of dimensions, and the word `none` for an optional array that is None.
     """
     words = [f"--arg={p.name}=none" for p in signature if p.direction and p.name in given and given[p.name] is None]
-    sizes = calling.sizes_in(signature, given)
+    sizes = parameters.sizes_in(signature, given)
     read = [parameter for parameter in signature if parameter.direction != "out" and given.get(parameter.name) is not None]
     for parameter in read:
         value = given[parameter.name]
         if parameter.direction:
             file = folder / f"{parameter.name}.npy"
-            shapes = calling.whole_shape(parameter, value, sizes), calling.merged_shape(parameter, value, sizes)
+            shapes = parameters.whole_shape(parameter, value, sizes), parameters.merged_shape(parameter, value, sizes)
             arrays.save(value, parameter.element, file, *shapes)
             words += ["--arg", f"{parameter.name}=@{file}"]
         else:
             words += ["--arg", f"{parameter.name}={arrays.number(value, parameter.element)}"]
-    known = calling.sizes_in(read, given)
+    known = parameters.sizes_in(read, given)
     others = {name: size for name, size in sizes.items() if name not in known and not name.endswith("..")}
     return words + [f"--set={name}={size}" for name, size in others.items()]
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from . import arrays, calling
-from .calling import Kernel, Parameter
+from . import arrays, calling, parameters
+from .calling import Kernel
+from .parameters import Parameter
 
 
 def register(namespace: str, kernels: Iterable[Kernel]) -> Any:
@@ -71,7 +72,7 @@ class Operator:
         """Returns new tensors for the outputs that the caller does not pass."""
         signature = self._signature(given)
         arrays_given = {p.name: given[p.name] for p in signature if p.direction and given.get(p.name) is not None}
-        sizes = calling.sizes_in(signature, arrays_given)
+        sizes = parameters.sizes_in(signature, arrays_given)
         like = next(iter(arrays_given.values()))
         return {p.name: like.new_empty(arrays.sizes_of(p.shape, sizes), dtype=_dtype(p)) for p in signature if p.name not in given}
 

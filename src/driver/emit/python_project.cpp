@@ -24,8 +24,9 @@ constexpr const char* kExtension = "_core.abi3.so";
 constexpr const char* kBackend = "backend.py";
 constexpr const char* kProjectFile = "pyproject.toml";
 /// The files of the package kernelc that a package of kernels contains.
-constexpr const char* kCopied[] = {kExtension,  "_core.pyi",  "arrays.py", "calling.py",
-                                   "errors.py", "library.py", "py.typed",  "torch_ops.py"};
+constexpr const char* kCopied[] = {kExtension,      "_core.pyi", "arrays.py",
+                                   "calling.py",    "errors.py", "library.py",
+                                   "parameters.py", "py.typed",  "torch_ops.py"};
 
 constexpr std::string_view kLicence =
 #include "licence.inc"
@@ -83,11 +84,13 @@ std::vector<OutputFile> PythonProjectFiles(Session& s, const Compilation& made,
   std::optional<bool> has_own = HasProjectFile(s);
   if (!has_own) return {};
   std::string package = texts.package + "/";
-  std::vector<OutputFile> files = {
-      {package + "__init__.py", texts.init},    {package + "__init__.pyi", texts.stubs},
-      {package + "py.typed", ""},               {package + "torch.py", texts.torch},
-      {package + kImages, std::move(images)},   {package + kInner + "/__init__.py", ""},
-      {"licenses/kernelc.txt", std::string(kLicence)}};
+  std::vector<OutputFile> files = {{package + "__init__.py", texts.init},
+                                   {package + "__init__.pyi", texts.stubs},
+                                   {package + "py.typed", ""},
+                                   {package + "torch.py", texts.torch},
+                                   {package + kImages, std::move(images)},
+                                   {package + kInner + "/__init__.py", ""},
+                                   {"licenses/kernelc.txt", std::string(kLicence)}};
   if (!*has_own) files.push_back({kProjectFile, texts.project});
   auto copy = [&](const std::string& name, const std::string& to) {
     Result<std::string> bytes = ReadFile((own / name).string(), kMostOfTool);

@@ -231,7 +231,7 @@ bool LaunchesHaveContracts(const RunPlace& place) {
 namespace {
 
 /// Cuts each counted output after the elements that were appended.
-void CutCountedOutputs(const ir::Function& program, BoundProgram& bound) {
+void TrimCountedOutputs(const ir::Function& program, BoundProgram& bound) {
   for (size_t p = 0; p < bound.arguments.size(); ++p) {
     const ir::Param* count = ir::FindCount(program, program.params[p]);
     if (count == nullptr) continue;
@@ -271,7 +271,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   bool checked = verdict.passed;
   if (options.verify) AddJson("verify", VerdictJson(verdict, holds));
   bool located = options.locate_errors && LocateErrors(place, program, *before, bound, diagnostics);
-  CutCountedOutputs(program, bound);
+  TrimCountedOutputs(program, bound);
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
   AddJson("outputs", OutputsJson(bound));
