@@ -1,29 +1,13 @@
 #include "targets/cpu/expand/elementwise_body.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
-#include "targets/cpu/analysis/live_vectors.h"
 #include "targets/cpu/expand/lane_integers.h"
 
 namespace kdl::cpu {
-
-namespace {
-
-bool OnlyAsks(const Op* elementwise) {
-  bool asks = false;
-  for (const Op* op : *elementwise->region()) {
-    if (op == elementwise->region()->terminator()) continue;
-    if (op->kind() != OpKind::Prefetch) return false;
-    asks = true;
-  }
-  return asks && elementwise->results().empty();
-}
-
-}  // namespace
 
 ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise)
     : e_(e),
@@ -58,16 +42,6 @@ ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise,
 bool ElementwiseLoopBody::IsKept(const Value* result) const {
   return !result->uses().empty() &&
          !IsFolded(elementwise_->region()->terminator()->operand(result->index()));
-}
-
-/// Returns the number of elements in a chunk. If the body only prefetches, a chunk is one cache line. If debuggers are to
-/// show the tiles, there is only one loop, which they can follow element by element.
-int64_t ElementwiseLoopBody::Lanes() const {
-  if (!last_.Vectorizes() || e_.context.keeps_tiles) return 1;
-  int64_t lanes = e_.LanesAlong(axes_.back(), ChunkBytesOf(elementwise_, last_, e_.facts));
-  if (!OnlyAsks(elementwise_)) return lanes;
-  int64_t most = std::min(e_.facts.cache_line_bytes / last_.Bytes(), e_.Extent(axes_.back()));
-  return std::max(lanes, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
 }
 
 void ElementwiseLoopBody::MapPoint(size_t i) {

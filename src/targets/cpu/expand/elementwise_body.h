@@ -116,6 +116,7 @@ class ElementwiseLoopBody {
 
  private:
   bool IsKept(const ir::Value* result) const;
+  bool HasSlowFma() const;
   bool RunsByElements() const { return !last_.Vectorizes() && !last_.Transposes(); }
   ir::Value* At(ir::Value* old);
   ir::Value* Lane(ir::Value* old);
