@@ -18,6 +18,7 @@
 #include "ir/op.h"
 #include "ir/op_kind.h"
 #include "ir/type.h"
+#include "passes/analysis/index_conditions.h"
 #include "support/names.h"
 #include "support/scalar.h"
 #include "support/size.h"
@@ -141,6 +142,8 @@ class Selection {
  public:
   Selection(const ir::Function& kernel, const ProcessorFacts& facts)
       : kernel_(kernel), facts_(facts) {
+    // The conditions can only be found if no calls are left. Calls that are left are not computed at each point.
+    if (ir::OpsOfKind(kernel, ir::OpKind::Call).empty()) conditions_.emplace(kernel);
     for (const ir::Generic& generic : kernel.generics) {
       if (!generic.is_auto || !generic.values.empty()) continue;
       int64_t least = generic.choices.empty()
@@ -188,6 +191,7 @@ class Selection {
   std::vector<int64_t> GrowExtents() {
     auto runs = [](const Choice& choice) { return choice.role.runs(); };
     GrowStepwise(runs, &Steps::early);
+    counts_recomputed_ = false;
     GrowStepwise([](const Choice&) { return true; }, &Steps::early);
     GrowStepwise([](const Choice&) { return true; }, &Steps::late);
     std::vector<int64_t> extents;
@@ -250,6 +254,11 @@ class Selection {
     });
   }
 
+  /// Whether loops recompute the tile at each point, so that it needs no memory: it is a condition on indices.
+  bool IsRecomputed(const ir::Value* tile) const {
+    return !contracts_ && conditions_ && conditions_->OpOf(tile) != nullptr;
+  }
+
   /// Finds reductions that read their terms row by row and do not copy the rows. At this point, extents that
   /// can grow are still minimal, but a fixed extent may already make a row of accumulators too long.
   void FindRowFolds() {
@@ -263,14 +272,20 @@ class Selection {
     });
   }
 
+  /// The types of the tiles in and around an innermost loop.
+  struct Tiles {
+    std::set<ir::Type> in_memory;
+    std::set<ir::Type> recomputed;
+  };
+
   /// Adds the tiles that are made directly in a region, not inside its loops, and collects these loops.
-  void AddTiles(const ir::Region* region, std::set<ir::Type>& tiles,
-                std::vector<const ir::Op*>& loops) const {
+  void AddTiles(const ir::Region* region, Tiles& tiles, std::vector<const ir::Op*>& loops) const {
     for (const ir::Op* op : *region) {
       for (const ir::Value* result : op->results()) {
         bool has_memory = ir::IsTile(result->type()) && !ir::IsScalar(result->type()) &&
                           !IsNarrowed(result) && !IsTaken(result) && !passing_.contains(result);
-        if (has_memory) tiles.insert(result->type());
+        if (!has_memory) continue;
+        (IsRecomputed(result) ? tiles.recomputed : tiles.in_memory).insert(result->type());
       }
       if (op->kind() == ir::OpKind::For || op->kind() == ir::OpKind::Spmd) {
         loops.push_back(op);
@@ -280,7 +295,7 @@ class Selection {
     }
   }
 
-  void CollectTiles(const ir::Region* region, std::set<ir::Type> tiles) {
+  void CollectTiles(const ir::Region* region, Tiles tiles) {
     std::vector<const ir::Op*> loops;
     AddTiles(region, tiles, loops);
     for (const ir::Op* loop : loops) CollectTiles(loop->region(), tiles);
@@ -350,9 +365,12 @@ class Selection {
   /// most.
   double MostBytes() {
     double most = 0;
-    for (const std::set<ir::Type>& tiles : scopes_) {
+    for (const Tiles& tiles : scopes_) {
       double bytes = 0;
-      for (ir::Type tile : tiles) bytes += TileBytes(tile);
+      for (ir::Type tile : tiles.in_memory) bytes += TileBytes(tile);
+      for (ir::Type tile : tiles.recomputed) {
+        if (counts_recomputed_ && !tiles.in_memory.contains(tile)) bytes += TileBytes(tile);
+      }
       most = std::max(most, bytes);
     }
     return most;
@@ -414,9 +432,13 @@ class Selection {
 
   const ir::Function& kernel_;
   const ProcessorFacts& facts_;
+  std::optional<passes::IndexConditions> conditions_;
   std::vector<Choice> choices_;
-  std::vector<std::set<ir::Type>> scopes_;  ///< for each innermost loop, the tiles in and around it
-  std::set<AxisId> summed_;                 ///< axes that products reduce
+  std::vector<Tiles> scopes_;  ///< for each innermost loop, the tiles in and around it
+  /// Whether tiles count that need no memory. They do for the length of rows: in short launches, more rows in a block
+  /// save more time than longer ones (tests/bench/NOTES.md, "Blocks with conditions on indices").
+  bool counts_recomputed_ = true;
+  std::set<AxisId> summed_;  ///< axes that products reduce
   std::set<AxisId> kept_;
   std::set<AxisId> whole_;  ///< axes that cover a dimension whose size is known at launch
   std::set<const ir::Op*> row_folds_;
