@@ -1,7 +1,7 @@
 /* The arguments of kernels whose cores are workgroups of threads, as agreed between code generator and device:
  * OpenCL C 1.2 for kind "opencl", PTX for kind "cuda".
  *
- * The payload of an image is program text: OpenCL C or PTX. After PTX, there may be a zero, and then machine
+ * The payload of an image is program text: OpenCL C, packed, or PTX. After PTX, there may be a zero, and then machine
  * code for the image's architecture: a cubin with the same kernels. The symbol of a variant is the name of its kernel
  * function. Each of its workgroups (CUDA: thread blocks) is one core of a launch and has the size that the
  * kernel requires. The arguments are memory objects in OpenCL and addresses in CUDA, except that CUDA kernels

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "kdl/abi_hash.h"
+#include "kdl/packed_text.hpp"
 
 namespace kdl::runtime {
 
@@ -115,7 +116,14 @@ bool OpenclPrograms::Find(const std::string& key, cl::ProgramId* program) const 
 
 Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) const {
   const char* text = static_cast<const char*>(image.payload);
-  const auto length = static_cast<std::size_t>(image.payload_bytes);
+  auto length = static_cast<std::size_t>(image.payload_bytes);
+  std::string unpacked;
+  if (image.is_packed != 0) {
+    if (!UnpackText({text, length}, &unpacked))
+      return Fail(KDL_ERROR_INTERNAL, "the text of module '", image.module, "' is damaged");
+    text = unpacked.data();
+    length = unpacked.size();
+  }
   std::int32_t status = cl::kSuccess;
   *program = api_.CreateProgramWithSource(context_, 1, &text, &length, &status);
   if (status != cl::kSuccess)

@@ -169,8 +169,8 @@ CONFORMANCE_TEST(StridesAreChecked) {
     return message;
   };
   CHECK(launch(1, 5) ==
-        "launch of 'matmul': the tensor for c[M, N] has stride 5 in its last dimension; it must be "
-        "1");
+        "launch of 'matmul': the tensor for c[M, N] has stride 5 in its last dimension, which must "
+        "be 1; pass a row-major copy");
   CHECK(launch(4, 1) ==
         "launch of 'matmul': the tensor for c[M, N], which is written, has elements that share "
         "memory; its strides must keep all elements apart");

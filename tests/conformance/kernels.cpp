@@ -477,7 +477,7 @@ constexpr kdl_image kImage = {.size = sizeof(kdl_image),
                               .payload = nullptr,
                               .payload_bytes = 0,
                               .kernel_count = std::size(kKernels),
-                              .reserved0 = 0};
+                              .is_packed = 0};
 
 }  // namespace
 

@@ -2,7 +2,8 @@
 """Installs a wheel with pip on a bare Debian that mmdebstrap creates, as an ordinary user, and runs kernels there: the first example of the
 README, softmax and attention. There is no compiler on it.
 
-    tests/run/bare_wheel.py --trial kernelc-….whl              # Debian 12
+    tests/run/bare_wheel.py --trial kernelc-….whl              # Debian 12 with Python 3.11
+    tests/run/bare_wheel.py --trial --system trixie WHEEL      # Debian 13 with Python 3.13
     tests/run/bare_wheel.py --trial --system bullseye WHEEL    # Debian 11 with Python 3.11, which is built there from Debian's sources first
 
 A wheel for AArch64 runs in an emulator, which takes the program qemu-aarch64-static. With `--python FILE`, Python is built only if there is no
@@ -25,7 +26,7 @@ from shared import bare_root, checks
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CERTIFICATES = pathlib.Path(os.environ.get("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"))
 MOST_SECONDS = 60
-PACKAGES = {"bookworm": ["python3-venv"], "bullseye": ["libssl1.1", "zlib1g", "libffi7", "libexpat1"]}
+PACKAGES = {"bookworm": ["python3-venv"], "trixie": ["python3-venv"], "bullseye": ["libssl1.1", "zlib1g", "libffi7", "libexpat1"]}
 BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "xz-utils", "libssl-dev", "zlib1g-dev", "libffi-dev"]
 
 # Builds Python in a folder of its own. The standard library is copied without its tests, and without compiling it first.

@@ -303,9 +303,7 @@ kernel @gather dims(%N, %V) (%table: tensor<f32,[V,N]> in, %ids: tensor<i32,[N]>
   for (int64_t i = 0; i < 5; ++i) CHECK(y(i) == (i == 2 ? 9.0F : table(ids(i), i)));
   use.data[2] = 1;
   CHECK(test.TrapOf(arguments) ==
-        "an op without a location: error: index 77 is outside dimension 0 of size 3 in "
-        "'table[ids[i], "
-        "i]'");
+        "test.kir:8:5: error: index 77 is outside dimension 0 of size 3 in 'table[ids[i], i]'");
   ids.data[2] = -1;
   CHECK(test.TrapOf(arguments).find("index -1 is outside dimension 0 of size 3") !=
         std::string::npos);
@@ -463,7 +461,7 @@ fn @steps (%x: i32, %one: i32) -> i32 {
   CHECK(y.data == std::vector<int32_t>{29, 3, 0, 101, 101});
   TestModule bare(plain);
   CHECK(bare.TrapOf({{Argument(x), Argument(y)}, {}, {}}) ==
-        "an op without a location: error: division by zero in '100 / x'");
+        "test.kir:20:3: error: division by zero in '100 / x'\ntest.kir:10:5: note: called here");
   const ir::Function& steps = bare.function(1);
   CHECK(RunFn(bare.module(), steps, {4, 1}).bits == 29);
   CHECK(RunFn(bare.module(), steps, {0, 1}).trap.has_value());

@@ -2,14 +2,57 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <random>
+#include <string>
 
 #include "core/spec.h"
 #include "core/trap.h"
+#include "kdl/packed_text.hpp"
 
 namespace kdl::runtime {
 namespace {
 
 std::string MessageOf(const Error& error) { return kdl_error_message(error.get()); }
+
+// Returns a text with repeated parts, some of which overlap, and parts that occur once.
+std::string TextWithRepeats(std::mt19937& random) {
+  std::string text;
+  const size_t parts = random() % 40;
+  for (size_t p = 0; p < parts; ++p) {
+    const size_t length = random() % 60;
+    for (size_t i = 0; i < length && random() % 2 == 0; ++i)
+      text += static_cast<char>(random() % 256);
+    const size_t from = text.empty() ? 0 : random() % text.size();
+    for (size_t i = 0; i < length && from < text.size(); ++i) text += text[from + i];
+  }
+  return text;
+}
+
+TEST_CASE("packed text: unpacking returns the text") {
+  std::mt19937 random(1);
+  std::string unpacked;
+  for (int n = 0; n < 2000; ++n) {
+    const std::string text = TextWithRepeats(random);
+    REQUIRE(UnpackText(PackText(text), &unpacked));
+    REQUIRE(unpacked == text);
+  }
+  const std::string zeros(100000, '0');
+  CHECK(PackText(zeros).size() < 20);
+  REQUIRE(UnpackText(PackText(zeros), &unpacked));
+  CHECK(unpacked == zeros);
+}
+
+TEST_CASE("packed text: damaged bytes are refused or give a text of the stated size") {
+  std::mt19937 random(2);
+  std::string unpacked;
+  for (int n = 0; n < 2000; ++n) {
+    const std::string text = TextWithRepeats(random) + "end";
+    std::string bytes = PackText(text);
+    CHECK_FALSE(UnpackText(std::string_view(bytes).substr(0, random() % bytes.size()), &unpacked));
+    bytes[random() % bytes.size()] = static_cast<char>(random() % 256);
+    if (UnpackText(bytes, &unpacked)) CHECK(unpacked.size() < (size_t{1} << 22));
+  }
+}
 
 TEST_CASE("specs: parts and shortest spelling") {
   struct Case {

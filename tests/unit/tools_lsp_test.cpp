@@ -24,6 +24,8 @@ size_t CheckNames(const Analysis& analysis) {
       bool is_name = expr->kind == syntax::ExprKind::Name && expr->span.file == analysis.file;
       if (!is_name || info.entity == nullptr || info.entity->span.file != analysis.file) continue;
       if (info.entity->span == expr->span) continue;  // `none`, which nothing declares
+      // The compiler makes names for what `append` means.
+      if (analysis.text(expr->span) != info.entity->name.text()) continue;
       const syntax::NameOccurrence* found = analysis.names.At(expr->span.begin);
       CAPTURE(analysis.text(expr->span));
       CAPTURE(analysis.session.sources.Locate(expr->span).line);

@@ -108,6 +108,8 @@ struct CompiledModule {
   std::string kind;  ///< kind of device that loads the code, such as `host`
   std::string arch;
   std::string payload;  ///< what the device loads; if empty, `object` contains the entries
+  /// Whether images contain the payload as a packed text, which its device unpacks (kdl/packed_text.hpp).
+  bool packs_payload = false;
   /// The length of the text at the start of the payload, if machine code follows it.
   size_t text_bytes = std::string::npos;
   std::string object;  ///< an object file for the host's linker; may be empty

@@ -461,6 +461,7 @@ CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t wor
   CompiledModule compiled;
   compiled.kind = options.kind;
   compiled.payload = Prelude();
+  compiled.packs_payload = true;
   OpenClDialect dialect;
   for (const ir::Function* kernel : kernels) {
     KernelCode& code = compiled.kernels.emplace_back();

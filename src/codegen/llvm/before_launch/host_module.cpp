@@ -61,7 +61,8 @@ std::string CompileHostModule(const Backend& host, std::string_view runtime_name
   images.reserve(devices.size() + 1);
   Image reference{text.kind, "", {}, text.kir};
   for (CompiledModule* device : devices) {
-    Image& image = images.emplace_back(Image{device->kind, device->arch, {}, device->payload});
+    Image& image = images.emplace_back(
+        Image{device->kind, device->arch, {}, device->payload, device->packs_payload});
     for (KernelCode& code : device->kernels) {
       HostFunctions functions = Functions(*module, abi, names, code);
       bool linked = device->payload.empty();

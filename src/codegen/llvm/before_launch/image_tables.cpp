@@ -20,6 +20,7 @@
 #include "ir/type.h"
 #include "kdl/abi_hash.h"  // IWYU pragma: keep: refuses a stale KDL_ABI_HASH
 #include "kdl/kernel_abi.h"
+#include "kdl/packed_text.hpp"
 #include "kdl/version.h"
 #include "support/check.h"
 #include "support/names.h"
@@ -240,8 +241,11 @@ class ImageBuilder {
     std::vector<llvm::Constant*> kernels = Kernels(image);
     Record record(abi_.kdl_image);
     if (!image.payload.empty()) {
-      record.Set(F::payload, Text(image.payload))
-          .Set(F::payload_bytes, static_cast<int64_t>(image.payload.size()));
+      const std::string packed = image.packs_payload ? PackText(image.payload) : "";
+      const std::string_view payload = image.packs_payload ? packed : image.payload;
+      record.Set(F::payload, Text(payload))
+          .Set(F::payload_bytes, static_cast<int64_t>(payload.size()))
+          .Set(F::is_packed, int64_t{image.packs_payload});
     }
     return Private(record.Set(F::size, sizeof(kdl_image))
                        .Set(F::version, int64_t{KDL_ABI_VERSION})

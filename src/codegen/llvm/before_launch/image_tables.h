@@ -37,6 +37,7 @@ struct Image {
   std::string_view arch;
   std::vector<ImageRow> rows;
   std::string_view payload;
+  bool packs_payload = false;  ///< whether the image contains it as a packed text
 };
 
 /// Adds tables that describe the images to an LLVM module.
