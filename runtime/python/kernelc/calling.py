@@ -137,7 +137,7 @@ class Kernel(CoreKernel):
             like = [value for value in given.values() if self.device.startswith("cuda") or not arrays.is_on_gpu(value)]
             given[parameter.name] = arrays.empty(shape, parameter.element, like)
             made.append(parameter)
-        counts = {parameter.name: parameter.count for parameter in made if parameter.count}
+        counts = {parameter.name: parameter.counted_by for parameter in made if parameter.counted_by}
         names = [parameter.name for parameter in made if parameter.name not in counts.values()]
 
         def outputs() -> Any:

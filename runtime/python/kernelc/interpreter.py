@@ -79,7 +79,7 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
         _run(kernel, source_for(kernel, given), words, outputs)
         for parameter in signature:
             if parameter.name in outputs:
-                arrays.fill(given[parameter.name], parameter.element, outputs[parameter.name], bool(parameter.count))
+                arrays.fill(given[parameter.name], parameter.element, outputs[parameter.name], bool(parameter.counted_by))
     return result() if callable(result) else result
 
 

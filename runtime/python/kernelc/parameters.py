@@ -28,10 +28,10 @@ class Parameter(NamedTuple):
         return frozenset(re.findall(r"(\w+)\.\.", self.shape))
 
     @property
-    def count(self) -> str | None:
+    def counted_by(self) -> str | None:
         """The parameter that says how many elements of it were written, if it is a counted output such as `y: out f32[n <= N]`."""
         found = re.match(r"\[(\w+) <= ", self.shape)
-        return found and found[1]
+        return found[1] if found else None
 
 
 def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
