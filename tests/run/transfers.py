@@ -111,7 +111,7 @@ def main():
             for what, text in changes(own):
                 (folder / "part.kir").write_text("\n".join([*before, *text, *after]) + "\n")
                 done, result = run(folder, "part.kir", program)
-                said = done.stderr.strip().splitlines()[0] if "[E0960]" in done.stderr else ""  # reported by a device
+                said = done.stderr.strip().splitlines()[0] if re.search(r"\[E09(59|60)\]", done.stderr) else ""  # a device reports it, or a launch
                 differs = result is not None and result.tobytes() != expected.tobytes()
                 found = bool(said) or differs
                 passed, failed = passed + found, failed + (not found)
