@@ -237,7 +237,8 @@ void Kernel::CheckBounds(const ForStmt& loop) {
     builder_.diagnostics
         .Report(diag::AppendOrder, binder.span, binder.name.name.text(),
                 "must be numbered from 0 in an `spmd for` with `append`")
-        .Help(fmt::format("number it from 0: `{0} in N by 256` or `{0} in 0..N`", binder.name.name.text()));
+        .Help(fmt::format("number it from 0: `{0} in N by 256` or `{0} in 0..N`",
+                          binder.name.name.text()));
   }
 }
 
