@@ -284,8 +284,8 @@ SelectorAround TakeTuned(Session& s, std::shared_ptr<TunedFile> file) {
 
 void ReportUnknown(const TunedFile& file, Session& s) {
   if (file.knew_one) return;
-  const std::string_view unknown =
-      file.unknown.empty() ? "the kernels of this build" : file.unknown;
+  std::string_view unknown = file.unknown;
+  if (unknown.empty()) unknown = "the kernels of this build";
   s.diagnostics.Report(diag::TunedElsewhere, {}, s.options.tuned, unknown)
       .Help("run `kernelc tune` with the same --target and --tuned");
 }
