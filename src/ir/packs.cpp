@@ -26,8 +26,13 @@ std::string CountMark(Name param) { return fmt::format("counted_{}", param.text(
 const Param* FindCount(const Function& function, const Param& output) {
   std::string mark = CountMark(output.value->name());
   for (const Generic& generic : function.generics) {
-    if (generic.name.text() == mark && generic.values.size() == 1)
-      return &function.params[static_cast<size_t>(generic.values[0])];
+    if (generic.name.text() != mark || generic.values.size() != 1) continue;
+    const auto at = static_cast<size_t>(generic.values[0]);  // KIR text may have any number here
+    if (at >= function.params.size()) return nullptr;
+    const TypeNode* type = function.params[at].value->type();
+    return type->kind == TypeKind::Tensor && type->scalar == Scalar::I64 && type->dims.empty()
+               ? &function.params[at]
+               : nullptr;
   }
   return nullptr;
 }
