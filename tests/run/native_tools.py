@@ -88,7 +88,8 @@ def check_lldb(folder):
     out = folder / "unoptimized"
     call("kernelc", "build", "-g", "-O0", "--emit", "exe", "--target", TARGET, "-o", out, SOFTMAX)
     found = call("lldb-19", "--no-lldbinit", "--batch", "-o", "breakpoint set --file softmax.kdl --line 9", "-o", "run",
-                 "-o", "frame variable r c m2 R", "-o", "bt 1", "--", out / "softmax", *SIZES[SOFTMAX], "--arg", "x=1", code=None)
+                 "-o", "frame variable r c m2 R", "-o", "bt 1", "--", out / "softmax", *SIZES[SOFTMAX],
+                 "--arg", "x=1", "--core-num", "1", code=None)
     if "cannot launch" in found or "personality set failed" in found:
         return checks.skip("lldb", "it cannot run programs here")
     for part in (r"stop reason = breakpoint 1", r"softmax\.kdl:9", r"\(range\) r = \(start = 0, size = \d+\)", r"m2 = ", r"R = 40",
