@@ -83,6 +83,7 @@ with kernelc.interpret():
 text = "export kernel f<T: f32 | i32>(x: in T[N], y: in T[N], z: out T[N]) { spmd for i in N by 8 { z[i] = x[i] + y[i]; } }"
 assert dir(kernelc) == sorted(kernelc.__all__), dir(kernelc)
 fails("device must be a text", TypeError, lambda: kernelc.compile(text, device=None))
+fails("the source is empty; pass the path of a file", ValueError, lambda: kernelc.compile(""))
 fails("the interpreter is not a device", kernelc.Error, lambda: kernelc.compile(text, device="reference"))
 fails("defines must be a dictionary", TypeError, lambda: kernelc.compile(text, defines="B=3"))
 fails("write @kernelc.kernel(device='cuda')", TypeError, lambda: kernelc.kernel("cuda"))

@@ -168,6 +168,8 @@ def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Ma
 
     Raises CompileError if kernelc reports errors. The result is kept on disk for later processes.
     """
+    if source == "":
+        raise ValueError("the source is empty; pass the path of a file, a name such as 'std.nn', or a text that contains kernels")
     is_text = isinstance(source, str) and ("\n" in source or "{" in source)
     path = pathlib.Path("source.kdl") if is_text else pathlib.Path(source)
     words = compiler.options(defines, opt_level, kernel)
