@@ -9,6 +9,7 @@
 
 #include "ir/eval/bound.h"
 #include "ir/eval/eval.h"
+#include "ir/groups.h"
 #include "ir/module.h"
 #include "support/result.h"
 
@@ -128,6 +129,10 @@ struct Instruction {
   std::vector<int64_t> numbers;
   Size faulty = nullptr;  ///< a tensor size that divides by zero or overflows 64 bits
   std::vector<GroupTarget> group_targets;  ///< for an spmd: the tensors that its groups update
+  /// For an spmd: its loop variables, the slowest one first. Without groups, this is the order of the source.
+  std::vector<size_t> order;
+  std::unique_ptr<ir::GroupVariables>
+      group_variables;  ///< for an spmd that is distributed in groups
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;

@@ -76,6 +76,10 @@ struct SpmdState {
   int64_t block = 0;
   int64_t end = 0;
   int64_t total = 0;  ///< if the spmd is distributed in groups: the number of blocks of all cores
+  /// If the spmd is distributed in groups: the number of blocks that are combined, and of those of the inner kept
+  /// variables (ir/groups.h). A block number consists of those of outer, combined and inner variables.
+  int64_t combined = 0;
+  int64_t inner = 0;
   /// If the spmd is distributed in groups: the number of such spmds that the core has executed before.
   int64_t run = 0;
   // The following members are only used if a watch checks the launch (watch.h).

@@ -38,31 +38,40 @@ TensorValue LaunchState::LaunchTensorMemory(const ir::Op* tensor, const std::vec
   return value;
 }
 
-void LaunchState::UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run,
-                              int64_t group, uint64_t offset, uint64_t value) {
+void LaunchState::UpdateSegment(const TensorValue& tensor, ir::UpdateKind how, int64_t run,
+                                int64_t segment, uint64_t offset, uint64_t value) {
   Parts& parts = parts_.at({run, tensor.data, how});
   Scalar acc = PlanUpdate(how, tensor.scalar).acc;
-  std::vector<uint64_t>& part = parts.of_group[group];
+  std::vector<uint64_t>& part = parts.of_segment[segment];
   if (part.empty()) part.assign(SpannedElements(tensor), ir::UpdateIdentity(how, acc));
   part[offset] = PlanUpdate(how, acc).Apply(part[offset], tensor.scalar, value);
+}
+
+/// Returns the value of all segments for an element, by a balanced binary tree. A segment without a value
+/// contributes the identity, so that results do not depend on which blocks update the element.
+uint64_t LaunchState::Parts::Combined(size_t offset) const {
+  Scalar acc = PlanUpdate(how, tensor.scalar).acc;
+  UpdatePlan plan = PlanUpdate(how, acc);
+  std::vector<uint64_t> values(static_cast<size_t>(segments), ir::UpdateIdentity(how, acc));
+  for (const auto& [segment, part] : of_segment)
+    values[static_cast<size_t>(segment)] = part[offset];
+  for (size_t width = 1; width < values.size(); width *= 2) {
+    for (size_t left = 0; left + width < values.size(); left += 2 * width)
+      values[left] = plan.Apply(values[left], acc, values[left + width]);
+  }
+  return values[0];
 }
 
 void LaunchState::LowerGroupReductions() {
   for (const auto& [key, parts] : parts_) {
     const TensorValue& tensor = parts.tensor;
     UpdatePlan plan = PlanUpdate(parts.how, PlanUpdate(parts.how, tensor.scalar).acc);
-    // A group that has no value for an element contributes the identity, so that results do not depend on
-    // which groups update the element.
-    uint64_t identity = ir::UpdateIdentity(parts.how, plan.acc);
     for (PointWalk walk(tensor.sizes, {tensor.strides}); !walk.done(); walk.Next()) {
       auto offset = static_cast<size_t>(walk.offset(0));
       std::byte* element = tensor.data + offset * static_cast<size_t>(Bytes(tensor.scalar));
-      uint64_t bits =
-          ir::EvaluateCast(tensor.scalar, plan.acc, ReadElement(element, tensor.scalar));
-      bits = plan.Apply(bits, plan.acc, identity);
-      for (const auto& [group, part] : parts.of_group)
-        bits = plan.Apply(bits, plan.acc, part[offset]);
-      WriteElement(element, tensor.scalar, ir::EvaluateCast(plan.acc, tensor.scalar, bits));
+      uint64_t old = ir::EvaluateCast(tensor.scalar, plan.acc, ReadElement(element, tensor.scalar));
+      uint64_t all = plan.Apply(old, plan.acc, parts.Combined(offset));
+      WriteElement(element, tensor.scalar, ir::EvaluateCast(plan.acc, tensor.scalar, all));
     }
   }
   parts_.clear();

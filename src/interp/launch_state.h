@@ -44,26 +44,28 @@ class LaunchState {
   TensorValue LaunchTensorMemory(const ir::Op* tensor, const std::vector<int64_t>& sizes,
                                  size_t bytes);
 
-  /// Registers a tensor that groups may update. At the end, its elements are combined with the values of the
-  /// groups even if no group updates it.
-  void BeginGroups(const TensorValue& tensor, ir::UpdateKind how, int64_t run) {
-    parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, {}});
+  /// Registers a tensor that blocks of this number of segments may reduce into (ir/groups.h). At the end, its
+  /// elements are combined with the values of the segments even if no block does.
+  void BeginGroups(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t segments) {
+    parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, segments, {}});
   }
-  /// Combines a value with the value of group `group` for one element. `offset` is the distance of the
-  /// element from the tensor's first element. `run` numbers the executions of spmds that are distributed in
-  /// groups; it is the same on all cores.
-  void UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t group,
-                   uint64_t offset, uint64_t value);
-  /// Combines the values of all groups with the elements of their tensors, in the order of executions and,
-  /// within each execution, of groups.
+  /// Combines a value with the value of a segment for one element. `offset` is the distance of the element from
+  /// the tensor's first element. `run` numbers the executions of spmds that are distributed in groups; it is the
+  /// same on all cores.
+  void UpdateSegment(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t segment,
+                     uint64_t offset, uint64_t value);
+  /// Combines the values of all segments with the elements of their tensors, in the order of executions.
   void LowerGroupReductions();
 
  private:
-  /// The groups' values for one tensor in one execution of an spmd.
+  /// The values of segments for one tensor in one execution of an spmd.
   struct Parts {
     TensorValue tensor;
     ir::UpdateKind how;
-    std::map<int64_t, std::vector<uint64_t>> of_group;  ///< for each group, its values by offset
+    int64_t segments;
+    std::map<int64_t, std::vector<uint64_t>>
+        of_segment;  ///< for some segments, the values by offset
+    uint64_t Combined(size_t offset) const;
   };
 
   std::unordered_map<const ir::Op*, int64_t> claimed_;

@@ -264,7 +264,15 @@ class FunctionPreparer {
   void AddSpmd(Instruction& made) {
     for (const ir::Value* param : made.op->region()->params()) {
       bool is_block = param->type()->kind == TypeKind::Block;
+      made.order.push_back(made.numbers.size());
       made.numbers.push_back(is_block ? NumericExtent(param->type(), *made.op) : 0);
+    }
+    if (made.op->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped) {
+      made.group_variables = std::make_unique<ir::GroupVariables>(ir::GroupVariablesOf(made.op));
+      made.order.clear();
+      for (const auto* some : {&made.group_variables->outer, &made.group_variables->combined,
+                               &made.group_variables->inner})
+        made.order.insert(made.order.end(), some->begin(), some->end());
     }
     ir::Walk(made.op->region(), [&](const Op* op) {
       bool of_group =

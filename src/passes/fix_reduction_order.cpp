@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "ir/views.h"
+#include "passes/groups/kept_variables.h"
 #include "passes/passes.h"
 
 // fix-reduction-order: reduces in 64-lane order (`lanes64`) where the memory layout makes that fast,
@@ -140,6 +141,7 @@ void RunFixReductionOrder(PassContext& context) {
       op->result()->ReplaceAllUsesWith(op->operand(0));
       ir::Erase(op);
     });
+    MarkKeptVariables(*function, context.module.types().sizes());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ir/builder.h"
+#include "ir/groups.h"
 #include "ir/op_info.h"
 #include "ir/ring.h"
 #include "ir/views.h"
@@ -154,8 +155,7 @@ class Fusion {
     for (size_t i = 0; i < BinderCount(a); ++i) {
       if (!SameBlocks(a->region()->param(i)->type(), b->region()->param(i)->type())) return false;
     }
-    return a->kind() != OpKind::Spmd ||
-           a->attr<AttrKey::Distribute>() == b->attr<AttrKey::Distribute>();
+    return a->kind() != OpKind::Spmd || ir::AreDistributedAlike(a, b);
   }
 
   bool SameBlocks(Type a, Type b) const {

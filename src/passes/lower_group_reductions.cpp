@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -6,44 +7,50 @@
 #include "ir/eval/eval.h"
 #include "ir/op_kind.h"
 #include "passes/analysis/pipe_ends.h"
+#include "passes/groups/combine_slots.h"
 #include "passes/groups/group_blocks.h"
 #include "passes/groups/group_parts.h"
 #include "passes/groups/group_walk.h"
+#include "passes/groups/kept_variables.h"
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 
 // lower-group-reductions: replaces an spmd that is distributed in groups by an spmd over the groups, in which
-// each group runs its blocks in order. The values that the blocks of a group reduce are accumulated in the
-// group's partial results (parts), which are in a launch tensor. After a barrier, the parts are reduced.
+// each group runs its blocks in order. The values that the blocks of a segment reduce are accumulated in a
+// partial result, which is in a launch tensor. The partial results of the segments are combined by a balanced
+// binary tree, and with the old value of the tensor (LANGUAGE.md, "Reductions over blocks").
 //
-//   spmd (%i: block<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {distribute = grouped}
-//   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
-//      spmd (%g in 0 .. min(%blocks, 256)) {
-//        fill %parts[%g, …] with the identity
-//        loop %n in floor(%g * blocks / groups) .. floor((%g + 1) * blocks / groups) {
-//          … update %v into %parts[%g, %e] …
+// If the reductions keep the first loop variables, a group has tiles, which are blocks of these variables:
+//
+//   spmd (%i, %k) { … update %v into %t[%i] {how = add, scope = group} … } {distribute = grouped, kept = [0]}
+//   -> %slots = launch_tensor "t" : tensor<f32,[groups * levels, block of i]>
+//      spmd (%g in 0 .. %groups) {
+//        loop %tile in the tiles of %g {
+//          loop %segment in the segments of %g {
+//            fill %slots[%now] with the identity
+//            loop %n in the blocks of %segment { … update %v into %slots[%now, %i - start of %i] … }
+//            combine with the neighbours that have waited for it
+//          }
+//          if (the group has all segments of the tile) { %t[%i] += %slots[…] }
 //        }
 //      }
 //      sync
-//      spmd (over the elements of t) { %t = %t + %parts[0] + %parts[1] + … }
+//      spmd (over the elements of t) { if (groups share the tile) { combine the slots of its groups } }
 //
-// If loop variables split t into tiles (see GroupParts), a part is one tile of one group. It is filled when
-// the group reaches the tile. If each tile is visited only once, each group itself adds the tiles that no
-// other group visits to t. Only the remaining tiles are reduced after the barrier:
+// Otherwise, a group has one segment, and there is a slot with the shape of the tensor for each segment:
 //
-//   update %v into %t[%i] {scope = group}
-//   -> loop %n in … {
-//        if (%n is the group's first block of the tile) { fill %parts[%slot, …] }
-//        … update %v into %parts[%slot, %i - start of %i] …
-//        if (%n is the tile's last block, and the group has its first one) { %t[%i] += … }
+//   spmd (%k, %j) { … update %v into %t[%j] … } {distribute = grouped, kept = [1]}
+//   -> spmd (%g in 0 .. %groups) {
+//        fill the part of %slots[segment of %g] that the blocks of %g reduce
+//        loop over the blocks of the segment { … update %v into %slots[segment of %g, %j] … }
 //      }
 //      sync
-//      spmd (%i) { if (several groups visit %i) { loop over these … } }
+//      spmd (over the elements of t) { combine the slots of all segments }
 //
-// If the spmd may run again, there is another barrier after the reduction. It ensures that parts are not
-// filled again before all of them have been reduced. The parts of an spmd in a stage are reduced after all
-// stages have ended.
+// If the spmd may run again, there is another barrier after the reduction. It ensures that slots are not filled
+// again before all of them have been combined. The results of an spmd in a stage are combined after all stages
+// have ended.
 
 namespace kdl::passes {
 
@@ -61,11 +68,12 @@ bool MayRunAgain(const Op* op) {
 
 class GroupFolder {
  public:
-  GroupFolder(ir::Module& module, ir::Function& kernel, Op* spmd)
+  GroupFolder(ir::Module& module, ir::Function& kernel, Op* spmd, GroupShape shape)
       : kernel_(kernel),
         types_(module.types()),
         builder_(module),
         spmd_(spmd),
+        shape_(shape),
         updates_(GroupUpdatesOf(spmd)),
         stage_(updates_.empty() ? nullptr : StageOf(spmd)),
         after_(stage_ ? kernel.body->terminator() : spmd) {}
@@ -75,20 +83,20 @@ class GroupFolder {
     builder_.set_loc(spmd_->loc());
     builder_.SetInsertionPoint(stage_ ? stage_ : spmd_);
     if (stage_) TakeBoundsOut();
-    blocks_.emplace(builder_, kernel_, spmd_);
+    blocks_.emplace(builder_, kernel_, spmd_, shape_);
     for (const std::vector<ir::UpdateOp>& updates : updates_) {
-      parts_.emplace_back(kernel_, spmd_, updates, types_.sizes(), stage_ == nullptr);
+      parts_.emplace_back(kernel_, spmd_, updates, types_.sizes());
       parts_.back().Make(builder_, *blocks_);
     }
     auto waits = [&](const GroupParts& parts) {
-      return parts.has_tiles() && parts.at_once() && IsOpenBefore(kernel_, spmd_, parts.tensor());
+      return shape_ == GroupShape::Tiles && IsOpenBefore(kernel_, spmd_, parts.tensor());
     };
-    if (std::any_of(parts_.begin(), parts_.end(), waits)) builder_.Create(OpKind::Sync, {}, {});
+    if (std::ranges::any_of(parts_, waits)) builder_.Create(OpKind::Sync, {}, {});
     builder_.SetInsertionPoint(spmd_);
-    RunGroups(builder_, kernel_, spmd_, *blocks_, parts_, builder_.I64(0), blocks_->groups());
+    RunGroups(builder_, kernel_, spmd_, *blocks_, parts_, {builder_.I64(0), blocks_->groups()});
     builder_.SetInsertionPoint(after_);
     if (!parts_.empty() && !IsAfterSync(after_)) builder_.Create(OpKind::Sync, {}, {});
-    for (const GroupParts& parts : parts_) Fold(parts);
+    for (const GroupParts& parts : parts_) Combine(parts);
     if (!parts_.empty() && again) builder_.Create(OpKind::Sync, {}, {});
     ir::Erase(spmd_);
   }
@@ -117,122 +125,92 @@ class GroupFolder {
     return false;
   }
 
-  void Fold(const GroupParts& parts) {
+  /// Combines what groups have left in slots with the elements of the tensor.
+  void Combine(const GroupParts& parts) {
     ir::GivenBinders given;
-    for (size_t b = parts.first(); b < parts.last(); ++b) {
+    std::vector<size_t> variables = TileVariables();
+    for (size_t b : variables) {
       given.bounds.insert(given.bounds.end(), {spmd_->operand(2 * b), spmd_->operand(2 * b + 1)});
       given.types.push_back(spmd_->region()->param(b)->type());
     }
-    for (std::optional<size_t> binder : parts.tiled())
-      given.of_dim.push_back(binder ? std::optional(*binder - parts.first()) : std::nullopt);
-    ir::ElementWalk walk = ir::MakeElementSpmd(builder_, kernel_, parts.tensor()->type(), given);
-    std::vector<Value*> binders(parts.last());
-    for (size_t b = parts.first(); b < parts.last(); ++b)
-      binders[b] = walk.op->region()->param(b - parts.first());
-    Folded folded{parts, {walk.access, walk.index}, walk.axes, binders, nullptr};
-    if (!parts.has_tiles()) {
-      Value* start = Start(folded);
-      Value* end = blocks_->groups();
-      Value* all = FoldGroupsOf(folded, builder_.I64(0), end, start);
-      StoreAt(builder_, all, parts.tensor(), folded.place);
-    } else if (parts.at_once()) {
-      folded.tile = TileOf(parts, binders);
-      FoldShared(folded);
-    } else {
-      folded.tile = TileOf(parts, binders);
-      StoreAt(builder_, FoldRounds(folded), parts.tensor(), folded.place);
+    for (std::optional<size_t> variable : parts.tiled()) {
+      auto at = variable ? std::ranges::find(variables, *variable) : variables.end();
+      given.of_dim.push_back(at == variables.end() ? std::nullopt
+                                                   : std::optional(at - variables.begin()));
     }
+    ir::ElementWalk walk = ir::MakeElementSpmd(builder_, kernel_, parts.tensor()->type(), given);
+    std::vector<Value*> values(spmd_->region()->params().size());
+    for (size_t i = 0; i < variables.size(); ++i)
+      values[variables[i]] = walk.op->region()->param(i);
+    Place place{walk.access, walk.index};
+    if (shape_ == GroupShape::Tiles)
+      CombineParts(parts, place, walk.axes, values);
+    else
+      CombineSegments(parts, place, walk.axes);
+    builder_.SetInsertionPoint(walk.op->region());
     builder_.Create(OpKind::Yield, {{}}, {});
     builder_.SetInsertionPoint(after_);
   }
 
-  /// The elements of a tensor into which the partial results of groups are reduced.
-  struct Folded {
-    const GroupParts& parts;
-    Place place;
-    ir::AxisList axes;
-    std::vector<Value*> binders;
-    Value* tile;
-  };
+  /// Returns the loop variables whose blocks are tiles.
+  std::vector<size_t> TileVariables() const {
+    return shape_ == GroupShape::Tiles ? blocks_->variables().outer : std::vector<size_t>();
+  }
+
+  void CombineSegments(const GroupParts& parts, const Place& place, const ir::AxisList& axes) {
+    Value* any = builder_.Gt(blocks_->segments(), builder_.I64(0));
+    MakeIf(builder_, any, [&] {
+      auto slot = [&](Value* segment) { return parts.InSlot(builder_, place, segment, {}); };
+      CombineSlots(builder_, parts.memory(), parts.how(), blocks_->segments(), axes, slot);
+      Finish(parts, place, axes, slot(builder_.I64(0)));
+    });
+  }
+
+  /// Combines the parts of a tile, each of which is in the highest level of the slots of its group. If there is
+  /// only one part, its group has done so.
+  void CombineParts(const GroupParts& parts, const Place& place, const ir::AxisList& axes,
+                    const std::vector<Value*>& variables) {
+    Value* shared = builder_.Gt(blocks_->parts(), builder_.I64(1));
+    MakeIf(builder_, shared, [&] {
+      Value* first = builder_.Mul(TileOf(variables), blocks_->parts());
+      auto slot = [&](Value* part) {
+        Value* group = builder_.Add(first, part);
+        NumberRange segments = blocks_->Segments(group);
+        Value* count = builder_.Sub(segments.end, segments.begin);
+        Value* level = HighestBit(builder_, count);
+        Value* number = builder_.Add(parts.FirstSlot(builder_, group), level);
+        return parts.InSlot(builder_, place, number, variables);
+      };
+      CombineSlots(builder_, parts.memory(), parts.how(), blocks_->parts(), axes, slot);
+      Finish(parts, place, axes, slot(builder_.I64(0)));
+    });
+  }
 
   /// Returns the number of the tile that contains the current block.
-  Value* TileOf(const GroupParts& parts, const std::vector<Value*>& binders) {
+  Value* TileOf(const std::vector<Value*>& variables) {
     Value* tile = nullptr;
-    for (size_t b = parts.first(); b < parts.last(); ++b) {
-      bool is_block = binders[b]->type()->kind == ir::TypeKind::Block;
-      Value* number = is_block ? builder_.BlockIndex(binders[b]) : binders[b];
-      if (tile) tile = builder_.Mul(tile, blocks_->Count(b, b + 1));
+    for (size_t b : TileVariables()) {
+      bool is_block = variables[b]->type()->kind == ir::TypeKind::Block;
+      Value* number = is_block ? builder_.BlockIndex(variables[b]) : variables[b];
+      if (tile) tile = builder_.Mul(tile, blocks_->Count({b}));
       tile = tile ? builder_.Add(tile, number) : number;
     }
     return tile;
   }
 
-  Value* Start(const Folded& folded) {
-    return builder_.Cast(LoadAt(builder_, folded.parts.tensor(), folded.place, folded.axes),
-                         folded.parts.acc());
-  }
-
-  /// Returns `start` combined with the partial results of the groups from `from` (inclusive) to `to`
-  /// (exclusive).
-  Value* FoldGroupsOf(const Folded& folded, Value* from, Value* to, Value* start) {
-    const GroupParts& parts = folded.parts;
-    return MakeLoop(builder_, {from, to}, {start}, [&](Value* group, const Values& so_far) {
-      Value* first_step =
-          parts.has_tiles() ? builder_.Div(blocks_->FirstBlockOf(group), parts.depth()) : nullptr;
-      Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
-      Value* part = LoadAt(builder_, parts.memory(),
-                           parts.InPart(builder_, folded.place, slot, folded.binders), folded.axes);
-      return Values{builder_.Binary(ir::CombineOf(parts.how()), so_far[0], part)};
-    })[0];
-  }
-
-  /// Returns the range of the groups that have blocks of the step that begins with block `first`.
-  std::pair<Value*, Value*> GroupsOfStep(const GroupParts& parts, Value* first) {
-    Value* one = builder_.I64(1);
-    Value* after = builder_.Add(first, parts.depth());
-    Value* last = builder_.Sub(after, one);
-    Value* to = builder_.Add(blocks_->GroupOfBlock(last), one);
-    return {blocks_->GroupOfBlock(first), to};
-  }
-
-  /// Reduces a tile that is visited in only one step. If only one group has blocks of that step, the group
-  /// has already reduced the tile.
-  void FoldShared(const Folded& folded) {
-    Value* first = builder_.Mul(folded.tile, folded.parts.depth());
-    auto [from, to] = GroupsOfStep(folded.parts, first);
-    Value* after = builder_.Add(from, builder_.I64(1));
-    MakeIf(builder_, builder_.Lt(after, to), [&] {
-      StoreAt(builder_, FoldGroupsOf(folded, from, to, Start(folded)), folded.parts.tensor(),
-              folded.place);
-    });
-  }
-
-  /// Reduces a tile that is visited once in each round. A group that visits the tile several times has only
-  /// one partial result for it. If there are at least as many rounds as groups, each group has visited all
-  /// tiles.
-  Value* FoldRounds(const Folded& folded) {
-    const GroupParts& parts = folded.parts;
-    Value* start = Start(folded);
-    Value* zero = builder_.I64(0);
-    Value* one = builder_.I64(1);
-    Value* all = builder_.Ge(parts.rounds(), blocks_->groups());
-    Value* rounds = builder_.Select(all, one, parts.rounds());
-    auto with_round = [&](Value* round, const Values& carried) -> Values {
-      Value* steps = builder_.Mul(round, parts.tiles());
-      Value* step = builder_.Add(steps, folded.tile);
-      auto [from, after] = GroupsOfStep(parts, builder_.Mul(step, parts.depth()));
-      Value* to = builder_.Select(all, blocks_->groups(), after);
-      Value* rest = builder_.Select(all, zero, builder_.Max(carried[0], from));
-      Value* so_far = FoldGroupsOf(folded, rest, to, carried[1]);
-      return {builder_.Max(carried[0], to), so_far};
-    };
-    return MakeLoop(builder_, {zero, rounds}, {zero, start}, with_round)[1];
+  /// Combines the value in a slot with the tensor.
+  void Finish(const GroupParts& parts, const Place& place, const ir::AxisList& axes,
+              const Place& slot) {
+    Value* old = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
+    Value* all = LoadAt(builder_, parts.memory(), slot, axes);
+    StoreAt(builder_, parts.Combined(builder_, old, all), parts.tensor(), place);
   }
 
   ir::Function& kernel_;
   ir::TypeTable& types_;
   ir::Builder builder_;
   Op* spmd_;
+  GroupShape shape_;
   std::vector<std::vector<ir::UpdateOp>> updates_;
   Op* stage_;  ///< the stage around the spmd, or null; reductions are placed after all stages
   Op* after_;  ///< reductions are inserted before this op
@@ -240,12 +218,40 @@ class GroupFolder {
   std::vector<GroupParts> parts_;
 };
 
+/// Returns the shape of the groups of each spmd that is distributed in groups. Spmds over the same domain have
+/// the same shape, so that each block runs on the same core in all of them.
+std::map<Op*, GroupShape> GroupShapes(ir::Function& kernel, SizeTable& sizes) {
+  std::map<Op*, GroupShape> shapes;
+  std::map<Name, GroupShape> of_domain;
+  auto domain = [](const Op* spmd) {
+    return spmd->HasAttr(AttrKey::Domain) ? spmd->attr<AttrKey::Domain>() : Name();
+  };
+  for (Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
+    if (spmd->attr<AttrKey::Distribute>() != ir::DistributionKind::Grouped) continue;
+    ir::GroupVariables variables = ir::GroupVariablesOf(spmd);
+    bool is_outer = !variables.outer.empty();
+    // The pass expand-packs may have turned the index of a dimension into several.
+    bool keeps = KeepsAll(kernel, sizes, spmd, is_outer ? variables.outer : variables.inner);
+    GroupShape shape = !keeps                       ? GroupShape::WholeSegments
+                       : is_outer && !StageOf(spmd) ? GroupShape::Tiles
+                                                    : GroupShape::Segments;
+    shapes[spmd] = shape;
+    if (domain(spmd).empty()) continue;
+    auto [known, is_new] = of_domain.try_emplace(domain(spmd), shape);
+    known->second = std::max(known->second, shape);
+  }
+  for (auto& [spmd, shape] : shapes)
+    if (!domain(spmd).empty()) shape = of_domain.at(domain(spmd));
+  return shapes;
+}
+
 }  // namespace
 
 void RunLowerGroupReductions(PassContext& context, ir::Function& kernel) {
+  std::map<Op*, GroupShape> shapes = GroupShapes(kernel, context.module.types().sizes());
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
-    if (op->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped)
-      GroupFolder(context.module, kernel, op).LowerReductions();
+    if (auto shape = shapes.find(op); shape != shapes.end())
+      GroupFolder(context.module, kernel, op, shape->second).LowerReductions();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/groups.h"
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 
@@ -427,8 +428,7 @@ PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool sa
   auto distribute = a->attr<AttrKey::Distribute>();
   bool one_domain = a->HasAttr(AttrKey::Domain) && b->HasAttr(AttrKey::Domain) &&
                     a->attr<AttrKey::Domain>() == b->attr<AttrKey::Domain>() &&
-                    distribute == b->attr<AttrKey::Distribute>() &&
-                    distribute != ir::DistributionKind::Dynamic;
+                    ir::AreDistributedAlike(a, b) && distribute != ir::DistributionKind::Dynamic;
   auto kind = [](const Value* binder) { return binder->type()->kind; };
   bool alike = std::ranges::equal(a->region()->params(), b->region()->params(), {}, kind, kind);
   if (!one_domain || !alike) return instances_.All();

@@ -112,7 +112,10 @@ class Function:
         return all(element in TYPES for _, _, element, _ in self.params)
 
     def shape(self, text, sizes):
-        return [int(eval(part.replace("..", "").replace("/", "//"), {"min": min}, {name.rstrip("_"): size for name, size in sizes.items()})) for part in text.split(",")] if text else []
+        """Returns the dimensions of a tensor, of one with as many elements as a kernel counts those of its memory (`n <= N`)."""
+        known = {name.rstrip("_"): size for name, size in sizes.items()}
+        dims = [dim.rpartition("<=")[2].replace("..", "").replace("/", "//") for dim in text.split(",")] if text else []
+        return [int(eval(dim, {"min": min}, known)) for dim in dims]
 
     def run(self, sizes, values):
         arguments = [ctypes.c_int64(sizes[name]) for name in self.sizes]

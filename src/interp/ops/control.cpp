@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 #include "interp/ops/folds.h"
@@ -103,15 +104,14 @@ void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
   core.frames.pop_back();
 }
 
-/// Sets the parameters for the block whose number is in the state. The leftmost binder is the
-/// outermost loop.
+/// Sets the parameters for the block whose number is in the state.
 void BeginSpmdBlock(Frame& frame) {
   auto& state = std::get<SpmdState>(frame.control);
   state.agent = 0;
   const Instruction& spmd = *frame.owner;
   int64_t rest = state.block;
   frame.next = 0;
-  for (size_t b = state.counts.size(); b-- > 0;) {
+  for (size_t b : std::views::reverse(spmd.order)) {
     int64_t number = rest % state.counts[b];
     rest /= state.counts[b];
     int64_t lo = ScalarAt(*frame.here, spmd, 2 * b);
@@ -130,10 +130,6 @@ void BeginSpmdBlock(Frame& frame) {
 
 bool IsDynamic(const ir::Op* spmd) {
   return spmd->attr<ir::AttrKey::Distribute>() == ir::DistributionKind::Dynamic;
-}
-
-bool IsGrouped(const ir::Op* spmd) {
-  return spmd->attr<ir::AttrKey::Distribute>() == ir::DistributionKind::Grouped;
 }
 
 /// Returns the range of blocks, or groups, of a core. As in the pass `distribute-blocks`, each core gets the
@@ -303,6 +299,28 @@ void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
   StartCounted(core, here, instruction, step, 3);
 }
 
+/// Gives the core its share of an spmd that is distributed in groups: whole segments of the combined blocks.
+void StartGroups(Core& core, Activation& here, const Instruction& instruction, SpmdState& state) {
+  auto count = [&](const std::vector<size_t>& variables) {
+    int64_t product = 1;
+    for (size_t b : variables) product *= state.counts[b];
+    return product;
+  };
+  state.combined = count(instruction.group_variables->combined);
+  state.inner = count(instruction.group_variables->inner);
+  int64_t segments = ir::SegmentCount(state.combined);
+  for (const GroupTarget& target : instruction.group_targets)
+    core.facts.launch->BeginGroups(here.tensor(target.tensor), target.how, state.run, segments);
+  int64_t outer = count(instruction.group_variables->outer);
+  auto begin = [&](int64_t part) {
+    int64_t in_tile = ir::SegmentBegin(part % segments, state.combined, segments);
+    return (part / segments * state.combined + in_tile) * state.inner;
+  };
+  auto [first, end] = BlocksOfCore(core.facts, outer * segments);
+  state.block = begin(first);
+  state.end = begin(end);
+}
+
 void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
   SpmdState state;
   if (core.facts.launch && core.facts.launch->watch)
@@ -324,17 +342,10 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
     std::optional<int64_t> first = DynamicCounter(core, instruction, total);
     state.end = total;
     state.block = first.value_or(total);
-  } else if (IsGrouped(instruction.op)) {
+  } else if (instruction.group_variables) {
     state.total = total;
     state.run = core.grouped_runs[core.frames.front().owner]++;
-    for (const GroupTarget& target : instruction.group_targets)
-      if (total > 0)
-        core.facts.launch->BeginGroups(here.tensor(target.tensor), target.how, state.run);
-    auto [group, end] = BlocksOfCore(core.facts, ir::GroupCount(total));
-    if (group < end) {
-      state.block = ir::GroupBegin(group, total, ir::GroupCount(total));
-      state.end = ir::GroupBegin(end, total, ir::GroupCount(total));
-    }
+    if (total > 0) StartGroups(core, here, instruction, state);
   } else {
     std::tie(state.block, state.end) = BlocksOfCore(core.facts, total);
   }

@@ -271,11 +271,12 @@ std::function<void(std::byte*, uint64_t)> Updater(Core& core, const Instruction&
     };
   }
   const SpmdState& run = GroupedRun(core);
-  int64_t group = ir::GroupOfBlock(run.block, run.total);
-  return [&core, &tensor, how, group, number = run.run](std::byte* element, uint64_t value) {
+  int64_t combined = run.block / run.inner % run.combined;
+  int64_t segment = ir::SegmentOfBlock(combined, run.combined);
+  return [&core, &tensor, how, segment, number = run.run](std::byte* element, uint64_t value) {
     auto offset =
         static_cast<uint64_t>(element - tensor.data) / static_cast<uint64_t>(Bytes(tensor.scalar));
-    core.facts.launch->UpdateGroup(tensor, how, number, group, offset, value);
+    core.facts.launch->UpdateSegment(tensor, how, number, segment, offset, value);
   };
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/groups.h"
 #include "ir/op_info.h"
 #include "ir/requirement.h"
 #include "ir/tensor_view.h"
@@ -158,8 +159,7 @@ bool IsAlike(const Value* a, const Value* b, int depth = 0) {
 /// The loops must have the same number of loop variables, which the verifier has checked.
 bool WalkAlike(const Function& function, const Op* a, const Op* b) {
   auto distribute = a->attr<AttrKey::Distribute>();
-  if (distribute != b->attr<AttrKey::Distribute>() || distribute == DistributionKind::Dynamic)
-    return false;
+  if (!AreDistributedAlike(a, b) || distribute == DistributionKind::Dynamic) return false;
   for (size_t i = 0; i < a->operands().size(); ++i) {
     if (!IsAlike(a->operand(i), b->operand(i))) return false;
   }

@@ -162,6 +162,20 @@ std::string GroupsFault(const Op& spmd) {
   return leaves ? "" : "it has reductions of groups, but its stage computes one of its bounds";
 }
 
+/// Checks the list of loop variables that reductions over blocks keep.
+std::string KeptFault(const Op& spmd) {
+  if (!spmd.HasAttr(AttrKey::Kept)) return "";
+  if (spmd.attr<AttrKey::Distribute>() != DistributionKind::Grouped)
+    return "only an spmd that is distributed in groups keeps loop variables";
+  int64_t least = 0;
+  for (int64_t kept : spmd.attr<AttrKey::Kept>()) {
+    if (kept < least || kept >= std::ssize(spmd.region()->params()))
+      return "the kept loop variables are not positions in ascending order";
+    least = kept + 1;
+  }
+  return "";
+}
+
 std::string SpmdFault(const Op& op, const Module&) {
   if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it is not in a kernel";
   if (std::string fault = AllI64(op.operands()); !fault.empty()) return fault;
@@ -178,6 +192,7 @@ std::string SpmdFault(const Op& op, const Module&) {
     if (outer->kind() == OpKind::Spmd) return "is inside another spmd";
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
+  if (std::string fault = KeptFault(op); !fault.empty()) return fault;
   return GroupsFault(op);
 }
 

@@ -1,73 +1,175 @@
 #include "passes/groups/group_blocks.h"
 
+#include <algorithm>
+
 #include "ir/busy_cores.h"
-#include "ir/groups.h"
 #include "ir/op_kind.h"
 
 namespace kdl::passes {
 
-/// If the bounds of the domain are sizes, the numbers of blocks and groups are sizes, too.
-GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd)
-    : builder_(builder), binders_(spmd->region()->params()) {
-  for (size_t b = 0; b < binders_.size(); ++b) {
-    bool is_block = binders_[b]->type()->kind == ir::TypeKind::Block;
-    Value* extent = is_block ? builder.SizeValue(kernel.axis(binders_[b]->type()->axes[0]).extent)
+namespace {
+
+/// From this number of groups on, all cores of all devices have enough of them. So tiles are cut into parts only
+/// if there are fewer tiles.
+constexpr int64_t kEnoughGroups = 256;
+/// A larger number of parts is not chosen. Then there is a part for each segment of two tiles, or of one.
+constexpr int64_t kMostGroups = 2 * kEnoughGroups;
+
+/// Returns the number of blocks of these variables as a size, or null.
+Size BlocksOf(const ir::Function& kernel, SizeTable& sizes, const ir::Op* spmd,
+              const std::vector<size_t>& variables) {
+  Size blocks = sizes.Constant(1);
+  for (size_t b : variables) {
+    Size some = ir::BlocksOfBinders(kernel, sizes, spmd, b, b + 1);
+    if (!some) return nullptr;
+    blocks = sizes.Binary(SizeKind::Mul, blocks, some);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd,
+                         GroupShape shape)
+    : builder_(builder), spmd_(spmd), shape_(shape), variables_(ir::GroupVariablesOf(spmd)) {
+  const std::vector<Value*>& params = spmd->region()->params();
+  for (size_t b = 0; b < params.size(); ++b) {
+    bool is_block = params[b]->type()->kind == ir::TypeKind::Block;
+    Value* extent = is_block ? builder.SizeValue(kernel.axis(params[b]->type()->axes[0]).extent)
                              : builder.I64(1);
     ranges_.emplace_back(builder, spmd->operand(2 * b), spmd->operand(2 * b + 1), extent);
     counts_.push_back(ranges_.back().Count());
   }
-  blocks_ = Count(0, binders_.size());
-  SizeTable& sizes = builder.types().sizes();
-  most_groups_ = sizes.Constant(ir::kMostGroups);
-  if (Size known = ir::BlocksOfDomain(kernel, sizes, spmd)) {
-    most_groups_ = sizes.Binary(SizeKind::Min, known, most_groups_);
-    groups_ = builder.SizeValue(most_groups_);
-  } else {
-    groups_ = builder.Min(blocks_, builder.I64(ir::kMostGroups));
-  }
-  divisor_ = builder.Max(groups_, builder.I64(1));
-  share_ = builder.Div(blocks_, divisor_);
-  more_ = builder.Rem(blocks_, divisor_);
+  SetBounds(kernel);
+  tiles_ = Count(distributed());
+  combined_ = Count(variables_.combined);
+  Value* all = tiles_;
+  if (distributed() != variables_.outer) all = builder.Mul(all, Count(variables_.outer));
+  if (distributed() != variables_.inner) all = builder.Mul(all, Count(variables_.inner));
+  combined_ = builder.Select(builder.Eq(all, builder.I64(0)), builder.I64(0), combined_);
+  segments_ = builder.Min(combined_, builder.I64(ir::kMostSegments));
+  if (shape == GroupShape::Tiles)
+    ShareTiles();
+  else
+    ShareSegments();
+  groups_ = builder.Mul(tile_ranges_, parts_);
 }
 
-Value* GroupBlocks::Count(size_t from, size_t to) {
+const std::vector<size_t>& GroupBlocks::distributed() const {
+  return variables_.outer.empty() ? variables_.inner : variables_.outer;
+}
+
+void GroupBlocks::SetBounds(const ir::Function& kernel) {
+  SizeTable& sizes = builder_.types().sizes();
+  Size combined = BlocksOf(kernel, sizes, spmd_, variables_.combined);
+  Size tiles = BlocksOf(kernel, sizes, spmd_, distributed());
+  Size segments = sizes.Constant(ir::kMostSegments);
+  most_segments_ = combined ? sizes.Binary(SizeKind::Min, combined, segments) : segments;
+  most_tiles_ = tiles ? tiles : sizes.Constant(kMostGroups);
+  Size all = sizes.Binary(SizeKind::Mul,
+                          sizes.Binary(SizeKind::Min, most_tiles_, sizes.Constant(kMostGroups)),
+                          most_segments_);
+  most_groups_ = sizes.Binary(SizeKind::Min, all, sizes.Constant(kMostGroups));
+}
+
+/// The number of segments of a part is a power of two, so that each part is a subtree of the tree that combines
+/// the segments.
+void GroupBlocks::ShareTiles() {
+  Value* one = builder_.I64(1);
+  Value* enough = builder_.I64(kEnoughGroups);
+  Value* span = one;
+  for (int64_t wider = 2; wider <= ir::kMostSegments; wider *= 2) {
+    Value* up = builder_.Add(segments_, builder_.I64(wider / 2 - 1));
+    Value* groups = builder_.Mul(tiles_, builder_.Div(up, builder_.I64(wider / 2)));
+    Value* many = builder_.Gt(groups, builder_.I64(kMostGroups));
+    span = builder_.Select(many, builder_.I64(wider), span);
+  }
+  Value* all = builder_.Max(segments_, one);
+  span_ = builder_.Select(builder_.Ge(tiles_, enough), all, span);
+  Value* up = builder_.Add(segments_, builder_.Sub(span_, one));
+  parts_ = builder_.Div(up, span_);
+  tile_ranges_ = builder_.Min(tiles_, enough);
+}
+
+void GroupBlocks::ShareSegments() {
+  Value* one = builder_.I64(1);
+  span_ = one;
+  parts_ = segments_;
+  tile_ranges_ = one;
+  if (shape_ == GroupShape::WholeSegments || distributed().empty()) return;
+  Value* some = builder_.Max(segments_, one);
+  Value* up = builder_.Add(some, builder_.I64(kEnoughGroups - 1));
+  tile_ranges_ = builder_.Min(tiles_, builder_.Div(up, some));
+}
+
+Value* GroupBlocks::Count(const std::vector<size_t>& variables) {
   Value* product = nullptr;
-  for (size_t b = from; b < to; ++b)
-    product = product ? builder_.Mul(product, counts_[b]) : counts_[b];
+  for (size_t b : variables) product = product ? builder_.Mul(product, counts_[b]) : counts_[b];
   return product ? product : builder_.I64(1);
 }
 
-Value* GroupBlocks::FirstBlockOf(Value* group) {
-  Value* whole = builder_.Mul(group, share_);
-  Value* rest = builder_.Mul(group, more_);
-  return builder_.Add(whole, builder_.Div(rest, divisor_));
+/// Returns floor(number * total / ranges), without overflow.
+Value* GroupBlocks::Begin(Value* number, Value* total, Value* ranges) {
+  Value* divisor = builder_.Max(ranges, builder_.I64(1));
+  Value* whole = builder_.Mul(number, builder_.Div(total, divisor));
+  Value* rest = builder_.Mul(number, builder_.Rem(total, divisor));
+  return builder_.Add(whole, builder_.Div(rest, divisor));
 }
 
-Value* GroupBlocks::GroupOfBlock(Value* block) {
-  Value* one = builder_.I64(1);
-  Value* after = builder_.Add(block, one);
-  Value* scaled = builder_.Mul(after, groups_);
-  Value* before = builder_.Sub(scaled, one);
-  return builder_.Div(before, builder_.Max(blocks_, one));
+NumberRange GroupBlocks::Distributed(Value* group) {
+  Value* range = builder_.Div(group, builder_.Max(parts_, builder_.I64(1)));
+  Value* next = builder_.Add(range, builder_.I64(1));
+  Value* begin = Begin(range, tiles_, tile_ranges_);
+  return {begin, Begin(next, tiles_, tile_ranges_)};
 }
 
-std::vector<Value*> GroupBlocks::BinderValues(Value* number) {
-  std::vector<Value*> numbers(binders_.size());
+NumberRange GroupBlocks::Outer(Value* group) {
+  if (!variables_.outer.empty() && shape_ != GroupShape::WholeSegments) return Distributed(group);
+  return {builder_.I64(0), Count(variables_.outer)};
+}
+
+NumberRange GroupBlocks::Inner(Value* group) {
+  bool distributed = variables_.outer.empty() && shape_ != GroupShape::WholeSegments;
+  if (!variables_.inner.empty() && distributed) return Distributed(group);
+  return {builder_.I64(0), Count(variables_.inner)};
+}
+
+NumberRange GroupBlocks::Segments(Value* group) {
+  Value* part = builder_.Rem(group, builder_.Max(parts_, builder_.I64(1)));
+  Value* begin = builder_.Mul(part, span_);
+  return {begin, builder_.Min(builder_.Add(begin, span_), segments_)};
+}
+
+NumberRange GroupBlocks::Combined(Value* segment) {
+  Value* next = builder_.Add(segment, builder_.I64(1));
+  Value* begin = Begin(segment, combined_, segments_);
+  return {begin, Begin(next, combined_, segments_)};
+}
+
+void GroupBlocks::SetValues(const std::vector<size_t>& variables, Value* number,
+                            std::vector<Value*>& values) {
+  if (!number) return;
   Value* rest = number;
-  for (size_t b = binders_.size(); b-- > 0;) {
-    numbers[b] = b == 0 ? rest : builder_.Rem(rest, counts_[b]);
-    if (b > 0) rest = builder_.Div(rest, counts_[b]);
-  }
-  std::vector<Value*> values;
-  for (size_t b = 0; b < binders_.size(); ++b) {
-    Value* value = ranges_[b].Start(numbers[b]);
-    if (binders_[b]->type()->kind == ir::TypeKind::Block) {
-      value = builder_.Make(OpKind::MakeBlock, {value, ranges_[b].SizeAt(value), numbers[b]},
-                            binders_[b]->type());
+  for (size_t i = variables.size(); i-- > 0;) {
+    size_t b = variables[i];
+    Value* index = i == 0 ? rest : builder_.Rem(rest, counts_[b]);
+    if (i > 0) rest = builder_.Div(rest, counts_[b]);
+    const Value* variable = spmd_->region()->param(b);
+    Value* value = ranges_[b].Start(index);
+    if (variable->type()->kind == ir::TypeKind::Block) {
+      value = builder_.Make(OpKind::MakeBlock, {value, ranges_[b].SizeAt(value), index},
+                            variable->type());
     }
-    value->set_name(binders_[b]->name());
-    values.push_back(value);
+    value->set_name(variable->name());
+    values[b] = value;
   }
+}
+
+std::vector<Value*> GroupBlocks::VariableValues(Value* outer, Value* combined, Value* inner) {
+  std::vector<Value*> values(counts_.size());
+  SetValues(variables_.outer, outer, values);
+  SetValues(variables_.combined, combined, values);
+  SetValues(variables_.inner, inner, values);
   return values;
 }
 

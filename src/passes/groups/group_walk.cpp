@@ -1,12 +1,14 @@
 #include "passes/groups/group_walk.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "ir/element_walk.h"
 #include "ir/eval/eval.h"
 #include "ir/op_kind.h"
 #include "passes/analysis/points.h"
+#include "passes/groups/kept_variables.h"
 #include "passes/rewriting/element_access.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
@@ -42,133 +44,224 @@ bool TellsApart(ir::UpdateOp update) {
   return alone == PointAxes(update.op);
 }
 
+/// Returns how many of the powers 2, 4, … 256 satisfy a condition.
+Value* CountPowers(ir::Builder& builder, const std::function<Value*(Value*)>& condition) {
+  LoopBounds levels{builder.I64(0), builder.I64(ir::kMostLevels)};
+  Values inits{builder.I64(0), builder.I64(2)};
+  return MakeLoop(builder, levels, inits, [&](Value*, const Values& carried) -> Values {
+    Value* counts = builder.Cast(condition(carried[1]), Scalar::I64);
+    Value* count = builder.Add(carried[0], counts);
+    return {count, builder.Add(carried[1], carried[1])};
+  })[0];
+}
+
 class GroupWalk {
  public:
   GroupWalk(ir::Builder& builder, ir::Function& kernel, Op* spmd, GroupBlocks& blocks,
             const std::vector<GroupParts>& parts)
       : builder_(builder), kernel_(kernel), spmd_(spmd), blocks_(blocks), parts_(parts) {}
 
-  void MoveIntoGroups(Value* first_group, Value* end_group) {
-    Op* walk = builder_.Create(OpKind::Spmd, {{first_group, end_group}}, {},
+  void MoveIntoGroups(const NumberRange& groups) {
+    Op* walk = builder_.Create(OpKind::Spmd, {{groups.begin, groups.end}}, {},
                                {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
-    Value* group = builder_.AddParam(walk->region(), builder_.I64Type(),
-                                     builder_.module().context().names.Intern("group"));
+    group_ = builder_.AddParam(walk->region(), builder_.I64Type(),
+                               builder_.module().context().names.Intern("group"));
     builder_.SetInsertionPoint(walk->region());
-    for (const GroupParts& parts : parts_) {
-      visits_.push_back({&parts});
-      if (!parts.has_tiles()) Fill(parts, visits_.back().slot = group, {});
-    }
-    Value* next = builder_.Add(group, builder_.I64(1));
-    Value* begin = blocks_.FirstBlockOf(group);
-    Value* end = blocks_.FirstBlockOf(next);
-    for (Visit& visit : visits_) {
-      if (visit.parts->has_tiles()) visit.first_step = builder_.Div(begin, visit.parts->depth());
-    }
-    Op* loop = builder_.Create(OpKind::Loop, {{begin}, {end}, {builder_.I64(1)}, {}}, {});
+    if (blocks_.shape() == GroupShape::Tiles)
+      RunTiles();
+    else
+      RunSegment();
+    builder_.SetInsertionPoint(walk->region());
     builder_.Create(OpKind::Yield, {{}}, {});
-    RunBlocks(loop, group, begin);
   }
 
  private:
-  /// The values that a group needs for one tensor while it runs its blocks.
-  struct Visit {
-    const GroupParts* parts;
-    Value* first_step = nullptr;     ///< number of the group's first step
-    Value* step = nullptr;           ///< number of the step that contains the block
-    Value* first_of_step = nullptr;  ///< number of the first block of that step
-    Value* slot = nullptr;
+  using Body = std::function<void(Value*)>;
+
+  /// The slots of a group with tiles for one tensor.
+  struct Levels {
+    const GroupParts& parts;
+    Value* first;
   };
 
-  /// Moves the body of the spmd into the loop over the blocks of a group, whose first block is `begin`.
-  void RunBlocks(Op* loop, Value* group, Value* begin) {
-    Value* number = builder_.AddParam(loop->region(), builder_.I64Type(), {});
-    builder_.SetInsertionPoint(loop->region());
-    std::vector<Value*> binders = blocks_.BinderValues(number);
-    for (size_t b = 0; b < binders.size(); ++b)
-      spmd_->region()->param(b)->ReplaceAllUsesWith(binders[b]);
-    for (Visit& visit : visits_) Enter(visit, group, begin, number, binders);
-    MoveOps(spmd_->region(), loop->region());
-    for (Op* op : OpsIn(loop->region(), IsGroupUpdate)) {
-      ir::UpdateOp update(op);
-      Redirect(update,
-               *std::ranges::find_if(
-                   visits_,
-                   [&](const Visit& visit) { return visit.parts->tensor() == update.tensor(); }),
-               binders);
-    }
-    builder_.set_loc(spmd_->loc());
-    builder_.SetInsertionPoint(loop->region()->terminator());
-    for (const Visit& visit : visits_) Leave(visit, begin, number, binders);
+  /// Makes a loop over a range, unless there are no variables that it is about. Then the number is 0.
+  void ForEach(const std::vector<size_t>& variables, const NumberRange& range, const Body& body) {
+    if (variables.empty()) return body(builder_.I64(0));
+    MakeLoop(builder_, {range.begin, range.end}, body);
   }
 
-  /// Computes the index (slot) of the partial result for the tile that contains the block. If the block is
-  /// the group's first block of that tile, also fills the partial result with the identity.
-  void Enter(Visit& visit, Value* group, Value* begin, Value* number,
-             const std::vector<Value*>& binders) {
-    const GroupParts& parts = *visit.parts;
-    if (!parts.has_tiles()) return;
-    visit.step = builder_.Div(number, parts.depth());
-    visit.first_of_step = builder_.Mul(visit.step, parts.depth());
-    visit.slot = parts.Slot(builder_, blocks_, group, visit.first_step, visit.step);
-    Value* first_here = builder_.Max(begin, visit.first_of_step);
-    Value* is_new = builder_.Eq(number, first_here);
-    if (!parts.at_once()) {
-      Value* steps = builder_.Sub(visit.step, visit.first_step);
-      Value* first_time = builder_.Lt(steps, parts.tiles());
-      is_new = builder_.And(is_new, first_time);
-    }
-    MakeIf(builder_, is_new, [&] { Fill(parts, visit.slot, binders); });
+  // -- A group with tiles -----------------------------------------------------------------------------
+
+  /// Values of consecutive segments are combined as a binary counter counts: level k keeps the value of 2^k
+  /// segments if bit k of the number of segments so far is set. So a segment is accumulated in the level whose bit
+  /// it will set, which is free, and is then combined with the levels below.
+  void RunTiles() {
+    for (const GroupParts& parts : parts_)
+      levels_.push_back({parts, parts.FirstSlot(builder_, group_)});
+    MakeLoop(builder_, bounds(blocks_.Outer(group_)), [&](Value* number_of_tile) {
+      Values tile = blocks_.VariableValues(number_of_tile, nullptr, nullptr);
+      NumberRange segments = blocks_.Segments(group_);
+      Value* count = builder_.Sub(segments.end, segments.begin);
+      MakeLoop(builder_, {builder_.I64(0), count}, [&](Value* number) {
+        RunSegmentOfTile(tile, builder_.Add(segments.begin, number), number);
+      });
+      for (const Levels& levels : levels_) CombineRest(levels, tile, count);
+      CombineWholeTile(tile, count);
+    });
   }
 
-  /// Reduces a tile that only this group visits, after its last block.
-  void Leave(const Visit& visit, Value* begin, Value* number, const std::vector<Value*>& binders) {
-    const GroupParts& parts = *visit.parts;
-    if (!parts.has_tiles() || !parts.at_once()) return;
+  static LoopBounds bounds(const NumberRange& range) { return {range.begin, range.end}; }
+
+  void RunSegmentOfTile(const Values& tile, Value* segment, Value* number) {
+    Value* level = TrailingOnes(number);
+    std::vector<Value*> slots;
+    for (const Levels& levels : levels_) {
+      slots.push_back(builder_.Add(levels.first, level));
+      Fill(levels.parts, slots.back(), tile);
+    }
+    MakeLoop(builder_, bounds(blocks_.Combined(segment)), [&](Value* combined) {
+      ForEach(blocks_.variables().inner, blocks_.Inner(group_), [&](Value* inner) {
+        RunBlock(tile, blocks_.VariableValues(nullptr, combined, inner), slots);
+      });
+    });
+    for (const Levels& levels : levels_)
+      MakeLoop(builder_, {builder_.I64(0), level},
+               [&](Value* below) { CombineLevels(levels, tile, below, level, level); });
+  }
+
+  /// Returns the number of lowest bits of a number below 256 that are set, without a zero between them.
+  Value* TrailingOnes(Value* number) {
     Value* next = builder_.Add(number, builder_.I64(1));
-    Value* after = builder_.Add(visit.first_of_step, parts.depth());
-    Value* is_last = builder_.Eq(next, after);
-    Value* has_first = builder_.Ge(visit.first_of_step, begin);
-    MakeIf(builder_, builder_.And(is_last, has_first), [&] {
-      ForElements(parts, binders, [&](const Place& place, const ir::AxisList& axes) {
-        Value* before = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
-        Value* part = LoadAt(builder_, parts.memory(),
-                             parts.InPart(builder_, place, visit.slot, binders), axes);
-        StoreAt(builder_, builder_.Binary(ir::CombineOf(parts.how()), before, part), parts.tensor(),
-                place);
+    return CountPowers(builder_, [&](Value* power) {
+      Value* rest = builder_.Rem(next, power);
+      return builder_.Eq(rest, builder_.I64(0));
+    });
+  }
+
+  /// Combines the levels that are left after `count` segments. Afterwards, the highest one has the value of all.
+  void CombineRest(const Levels& levels, const Values& tile, Value* count) {
+    Value* none = builder_.I64(-1);
+    Value* end = builder_.Add(HighestBit(builder_, count), builder_.I64(1));
+    MakeLoop(builder_, {builder_.I64(0), end}, {none, count},
+             [&](Value* level, const Values& carried) -> Values {
+               Value* two = builder_.I64(2);
+               Value* is_set = builder_.Eq(builder_.Rem(carried[1], two), builder_.I64(1));
+               Value* has_lower = builder_.Ge(carried[0], builder_.I64(0));
+               MakeIf(builder_, builder_.And(is_set, has_lower),
+                      [&] { CombineLevels(levels, tile, level, carried[0], level); });
+               return {builder_.Select(is_set, level, carried[0]), builder_.Div(carried[1], two)};
+             });
+  }
+
+  /// Stores the combined values of the levels `a` and `b` of a tile into the level `to`.
+  void CombineLevels(const Levels& levels, const Values& tile, Value* a, Value* b, Value* to) {
+    const GroupParts& parts = levels.parts;
+    ForElements(parts, tile, [&](const Place& place, const ir::AxisList& axes) {
+      auto at = [&](Value* level) {
+        return parts.InSlot(builder_, place, builder_.Add(levels.first, level), tile);
+      };
+      Value* first = LoadAt(builder_, parts.memory(), at(a), axes);
+      Value* second = LoadAt(builder_, parts.memory(), at(b), axes);
+      StoreAt(builder_, parts.Combined(builder_, first, second), parts.memory(), at(to));
+    });
+  }
+
+  /// Combines the value of a tile with the tensor if the group has all segments of the tile.
+  void CombineWholeTile(const Values& tile, Value* count) {
+    MakeIf(builder_, builder_.Le(blocks_.parts(), builder_.I64(1)), [&] {
+      for (const auto& [parts, first] : levels_) {
+        Value* slot = builder_.Add(first, HighestBit(builder_, count));
+        ForElements(parts, tile, [&](const Place& place, const ir::AxisList& axes) {
+          Value* old = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
+          Value* all =
+              LoadAt(builder_, parts.memory(), parts.InSlot(builder_, place, slot, tile), axes);
+          StoreAt(builder_, parts.Combined(builder_, old, all), parts.tensor(), place);
+        });
+      }
+    });
+  }
+
+  // -- A group with one segment -----------------------------------------------------------------------
+
+  void RunSegment() {
+    Value* segment = blocks_.Segments(group_).begin;
+    std::vector<Value*> slots(parts_.size(), segment);
+    for (const GroupParts& parts : parts_) FillBlocks(parts, segment);
+    const ir::GroupVariables& variables = blocks_.variables();
+    ForEach(variables.outer, blocks_.Outer(group_), [&](Value* outer) {
+      MakeLoop(builder_, bounds(blocks_.Combined(segment)), [&](Value* combined) {
+        ForEach(variables.inner, blocks_.Inner(group_), [&](Value* inner) {
+          RunBlock({}, blocks_.VariableValues(outer, combined, inner), slots);
+        });
       });
     });
   }
 
-  /// Calls `body` to create ops for the elements of the tile that contains the current block.
-  template <typename Body>
-  void ForElements(const GroupParts& parts, const std::vector<Value*>& binders, Body body) {
+  /// Fills the elements that the group's blocks of the distributed variables reduce.
+  void FillBlocks(const GroupParts& parts, Value* segment) {
+    if (blocks_.shape() == GroupShape::WholeSegments || blocks_.distributed().empty())
+      return Fill(parts, segment, {});
+    bool is_outer = !blocks_.variables().outer.empty();
+    NumberRange range = is_outer ? blocks_.Outer(group_) : blocks_.Inner(group_);
+    MakeLoop(builder_, bounds(range), [&](Value* number) {
+      Fill(parts, segment,
+           blocks_.VariableValues(is_outer ? number : nullptr, nullptr,
+                                  is_outer ? nullptr : number));
+    });
+  }
+
+  // -- Blocks and elements ----------------------------------------------------------------------------
+
+  /// Moves the body of the spmd to the insertion point. `tile` has the values of those loop variables that
+  /// `variables` lacks.
+  void RunBlock(const Values& tile, Values variables, const std::vector<Value*>& slots) {
+    for (size_t b = 0; b < variables.size(); ++b)
+      if (!variables[b]) variables[b] = tile[b];
+    for (size_t b = 0; b < variables.size(); ++b)
+      spmd_->region()->param(b)->ReplaceAllUsesWith(variables[b]);
+    ir::Region* region = builder_.region();
+    MoveOps(spmd_->region(), region);
+    ir::Erase(region->terminator());
+    for (Op* op : OpsIn(region, IsGroupUpdate)) {
+      ir::UpdateOp update(op);
+      auto of_tensor = [&](const GroupParts& parts) { return parts.tensor() == update.tensor(); };
+      auto parts = std::ranges::find_if(parts_, of_tensor);
+      Redirect(update, *parts, slots[static_cast<size_t>(parts - parts_.begin())], variables);
+    }
+    builder_.set_loc(spmd_->loc());
+    builder_.SetInsertionPoint(region);
+  }
+
+  /// Calls `body` to create ops for the elements of the tile that contains the block.
+  template <typename Make>
+  void ForElements(const GroupParts& parts, const std::vector<Value*>& variables, Make body) {
     ir::Region* here = builder_.region();
     Op* before = builder_.before();
     std::vector<Value*> given;
-    for (std::optional<size_t> binder : parts.tiled())
-      given.push_back(binder ? binders[*binder] : nullptr);
+    for (std::optional<size_t> variable : parts.tiled())
+      given.push_back(variable && !variables.empty() ? variables[*variable] : nullptr);
     ir::ElementWalk walk = ir::MakeElementLoops(builder_, kernel_, parts.tensor()->type(), given);
     body(Place{walk.access, walk.index}, walk.axes);
     if (walk.op) builder_.Create(OpKind::Yield, {{}}, {});
     builder_.SetInsertionPoint(here, before);
   }
 
-  void Fill(const GroupParts& parts, Value* slot, const std::vector<Value*>& binders) {
-    ForElements(parts, binders, [&](const Place& place, const ir::AxisList&) {
+  void Fill(const GroupParts& parts, Value* slot, const std::vector<Value*>& variables) {
+    ForElements(parts, variables, [&](const Place& place, const ir::AxisList&) {
       Value* identity = builder_.Bits(parts.acc(), parts.identity());
-      StoreAt(builder_, identity, parts.memory(), parts.InPart(builder_, place, slot, binders));
+      StoreAt(builder_, identity, parts.memory(), parts.InSlot(builder_, place, slot, variables));
     });
   }
 
   /// Redirects the update to the group's partial result. If several points may touch the same element, the
   /// update remains an update; otherwise it becomes a load and a store of whole tiles.
-  void Redirect(ir::UpdateOp update, const Visit& visit, const std::vector<Value*>& binders) {
-    const GroupParts& parts = *visit.parts;
+  void Redirect(ir::UpdateOp update, const GroupParts& parts, Value* slot,
+                const std::vector<Value*>& variables) {
     builder_.StandAt(update.op);
     Values mask = OneOrNone(update.mask());
-    Place place = parts.InPart(
+    Place place = parts.InSlot(
         builder_, {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}},
-        visit.slot, binders);
+        slot, variables);
     std::vector<ir::Attr> attrs = {
         MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Leading>(1),
         MakeAttr<AttrKey::BoundsMode>(update->attr<AttrKey::BoundsMode>())};
@@ -179,7 +272,7 @@ class GroupWalk {
       for (const Value* index : place.index) axes = ir::UnionAxes(axes, index->type()->axes);
       Value* old = MakeOne(builder_, OpKind::Load, {{parts.memory()}, place.index, {}, mask},
                            builder_.types().Tile(parts.acc(), axes), attrs);
-      Value* updated = builder_.Binary(ir::CombineOf(parts.how()), old, value);
+      Value* updated = parts.Combined(builder_, old, value);
       builder_.Create(OpKind::Store, {{updated}, {parts.memory()}, place.index, mask}, {}, attrs);
     } else {
       attrs.push_back(MakeAttr<AttrKey::How>(parts.how()));
@@ -194,31 +287,19 @@ class GroupWalk {
   Op* spmd_;
   GroupBlocks& blocks_;
   const std::vector<GroupParts>& parts_;
-  std::vector<Visit> visits_;
+  Value* group_ = nullptr;
+  std::vector<Levels> levels_;  ///< of a group with tiles, for each tensor
 };
 
 }  // namespace
 
-bool IsGroupUpdate(const Op* op) {
-  return op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() == ir::ScopeKind::Group;
-}
-
-std::vector<std::vector<ir::UpdateOp>> GroupUpdatesOf(const Op* spmd) {
-  std::vector<std::vector<ir::UpdateOp>> updates;
-  ir::Walk(spmd->region(), [&](Op* op) {
-    if (!IsGroupUpdate(op)) return;
-    ir::UpdateOp update(op);
-    auto same = [&](const auto& of) { return of[0].tensor() == update.tensor(); };
-    auto known = std::find_if(updates.begin(), updates.end(), same);
-    if (known == updates.end()) known = updates.insert(known, std::vector<ir::UpdateOp>());
-    known->push_back(update);
-  });
-  return updates;
+Value* HighestBit(ir::Builder& builder, Value* number) {
+  return CountPowers(builder, [&](Value* power) { return builder.Ge(number, power); });
 }
 
 void RunGroups(ir::Builder& builder, ir::Function& kernel, Op* spmd, GroupBlocks& blocks,
-               const std::vector<GroupParts>& parts, Value* first_group, Value* end_group) {
-  GroupWalk(builder, kernel, spmd, blocks, parts).MoveIntoGroups(first_group, end_group);
+               const std::vector<GroupParts>& parts, const NumberRange& groups) {
+  GroupWalk(builder, kernel, spmd, blocks, parts).MoveIntoGroups(groups);
 }
 
 }  // namespace kdl::passes

@@ -15,9 +15,11 @@
 #include "ir/views.h"
 #include "passes/fusion/block_sizes.h"
 #include "passes/fusion/producer.h"
+#include "passes/groups/combine_slots.h"
 #include "passes/groups/group_blocks.h"
 #include "passes/groups/group_parts.h"
 #include "passes/groups/group_walk.h"
+#include "passes/groups/kept_variables.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 
@@ -106,7 +108,7 @@ class GroupKernelMaker {
       : module_(module), kernel_(kernel), loop_(loop), sizes_(module.types().sizes()) {}
 
   std::optional<GroupKernels> Make(Obstacle& obstacle) {
-    made_.blocks = ir::BlocksOfDomain(kernel_, sizes_, loop_);
+    made_.blocks = CombinedBlocks();
     if (!made_.blocks) {
       obstacle = {
           Obstacle::Kind::Kernel,
@@ -130,12 +132,24 @@ class GroupKernelMaker {
   }
 
  private:
+  /// Returns the number of blocks that are combined, or null if the number of blocks is not a size.
+  Size CombinedBlocks() const {
+    if (!ir::BlocksOfDomain(kernel_, sizes_, loop_)) return nullptr;
+    Size blocks = sizes_.Constant(1);
+    for (size_t b : ir::GroupVariablesOf(loop_).combined)
+      blocks = sizes_.Binary(SizeKind::Mul, blocks,
+                             ir::BlocksOfBinders(kernel_, sizes_, loop_, b, b + 1));
+    return blocks;
+  }
+
   void FindBinders() {
+    std::vector<size_t> combined = ir::GroupVariablesOf(loop_).combined;
     for (size_t b = 0; b < loop_->region()->params().size(); ++b) {
       ir::Type binder = loop_->region()->param(b)->type();
       bool is_block = binder->kind == ir::TypeKind::Block;
       made_.binders.push_back({ir::SizeOfValue(kernel_, sizes_, loop_->operand(2 * b + 1)),
-                               is_block ? kernel_.axis(binder->axes[0]).extent->value : 1});
+                               is_block ? kernel_.axis(binder->axes[0]).extent->value : 1,
+                               Contains(combined, b)});
     }
   }
 
@@ -150,17 +164,17 @@ class GroupKernelMaker {
     ir::Function& kernel = *made_.groups;
     Op* loop = OpsOfKind(kernel, OpKind::Spmd)[0];
     ir::Builder b(module_, loop);
-    GroupBlocks blocks(b, kernel, loop);
+    GroupBlocks blocks(b, kernel, loop, GroupShape::WholeSegments);
     std::vector<GroupParts> parts;
     std::vector<size_t> reduced;
     for (const std::vector<ir::UpdateOp>& updates : GroupUpdatesOf(loop)) {
-      parts.emplace_back(kernel, loop, updates, sizes_, false);
+      parts.emplace_back(kernel, loop, updates, sizes_);
       Value* tensor = parts.back().tensor();
       Value* memory =
-          b.AddParam(kernel.body, PartsType(*tensor, parts.back().acc(), blocks.most_groups()),
+          b.AddParam(kernel.body, PartsType(*tensor, parts.back().acc(), blocks.most_segments()),
                      PartsName(tensor));
       kernel.params.push_back({memory, ir::Direction::InOut});
-      parts.back().UseMemory(memory);
+      parts.back().UseMemory(memory, blocks);
       auto param = std::ranges::find(kernel.params, tensor, &ir::Param::value);
       reduced.push_back(static_cast<size_t>(param - kernel.params.begin()));
       made_.reduced.push_back({reduced.back(), parts.back().acc()});
@@ -168,7 +182,7 @@ class GroupKernelMaker {
     }
     Value* first = AddNumber(module_, kernel, "first");
     Value* end = AddNumber(module_, kernel, "end");
-    RunGroups(b, kernel, loop, blocks, parts, first, end);
+    RunGroups(b, kernel, loop, blocks, parts, {first, end});
     ir::Erase(loop);
     std::ranges::sort(reduced, std::greater());
     for (size_t param : reduced) {
@@ -211,26 +225,33 @@ class GroupKernelMaker {
     kernel->bindings = kernel_.bindings;
     ir::Builder b(module_, kernel->body);
     b.set_loc(kernel_.loc);
-    Name groups = module_.context().names.Intern("groups");
-    kernel->dims = {groups};
+    Name segments = module_.context().names.Intern("segments");
+    kernel->dims = {segments};
     ir::Type type = Named(*kernel, original.value->type(), "size");
     for (Name dim : kernel->dims) b.AddParam(kernel->body, b.I64Type(), dim);
     std::vector<Size> dims = type->dims;
-    dims.insert(dims.begin(), sizes_.Symbol(groups));
+    dims.insert(dims.begin(), sizes_.Symbol(segments));
     Value* parts = b.AddParam(kernel->body, module_.types().Tensor(reduced.acc, dims),
                               PartsName(original.value));
     Value* tensor = b.AddParam(kernel->body, type, original.value->name());
     kernel->params = {{parts, ir::Direction::In}, {tensor, original.direction}};
+    Value* slots = b.Make(OpKind::LaunchTensor, {}, parts->type(),
+                          {ir::MakeAttr<AttrKey::Name>(original.value->name())});
     ir::ElementWalk walk = ir::MakeElementSpmd(b, *kernel, type);
     Place place{walk.access, walk.index};
     Value* start = original.direction == ir::Direction::InOut
                        ? b.Cast(LoadAt(b, tensor, place, walk.axes), reduced.acc)
                        : Identity(b, how, type->scalar, reduced.acc, walk.axes);
-    Value* all = MakeLoop(b, {b.I64(0), kernel->dim_value(0)}, {start},
-                          [&](Value* group, const Values& so_far) {
-                            Value* part = LoadAt(b, parts, InGroup(place, group), walk.axes);
-                            return Values{b.Binary(ir::CombineOf(how), so_far[0], part)};
-                          })[0];
+    auto slot = [&](Value* segment) { return InSegment(place, segment); };
+    MakeLoop(b, {b.I64(0), kernel->dim_value(0)}, [&](Value* segment) {
+      StoreAt(b, LoadAt(b, parts, slot(segment), walk.axes), slots, slot(segment));
+    });
+    CombineSlots(b, slots, how, kernel->dim_value(0), walk.axes, slot);
+    LoopBounds any{b.I64(0), b.Min(kernel->dim_value(0), b.I64(1))};
+    Value* all = MakeLoop(b, any, {start}, [&](Value* segment, const Values& old) -> Values {
+      Value* value = LoadAt(b, slots, slot(segment), walk.axes);
+      return {b.Binary(ir::CombineOf(how), old[0], value)};
+    })[0];
     StoreAt(b, all, tensor, place);
     b.Create(OpKind::Yield, {{}}, {});
     b.SetInsertionPoint(kernel->body);
@@ -245,16 +266,16 @@ class GroupKernelMaker {
     return axes.empty() ? identity : b.Broadcast(identity, axes);
   }
 
-  /// Returns the place in the partial result of a group that corresponds to a place of the tensor.
-  Place InGroup(const Place& place, Value* group) const {
-    Place in_group{{}, {group}};
-    in_group.access.dims.push_back({{{sizes_.Constant(1), 0}}, sizes_.Constant(0)});
-    in_group.index.insert(in_group.index.end(), place.index.begin(), place.index.end());
+  /// Returns the place in the partial result of a segment that corresponds to a place of the tensor.
+  Place InSegment(const Place& place, Value* segment) const {
+    Place in_segment{{}, {segment}};
+    in_segment.access.dims.push_back({{{sizes_.Constant(1), 0}}, sizes_.Constant(0)});
+    in_segment.index.insert(in_segment.index.end(), place.index.begin(), place.index.end());
     for (ir::AccessDim dim : place.access.dims) {
       for (ir::AccessTerm& term : dim.terms) ++term.operand;
-      in_group.access.dims.push_back(std::move(dim));
+      in_segment.access.dims.push_back(std::move(dim));
     }
-    return in_group;
+    return in_segment;
   }
 
   ir::Module& module_;

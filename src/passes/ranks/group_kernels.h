@@ -17,7 +17,7 @@ namespace kdl::passes {
 struct ReducedTensor {
   size_t param = 0;  ///< of the kernel
   Scalar acc = Scalar::F32;
-  /// Combines the partial results of all groups, which are its first parameter, with the tensor, which is the second one.
+  /// Combines the partial results of all segments, which are its first parameter, with the tensor, which is the second one.
   ir::Function* combine = nullptr;
   std::map<std::vector<size_t>, PartKernel> parts = {};  ///< of `combine`, by limited binders
 };
@@ -26,20 +26,21 @@ struct ReducedTensor {
 struct GroupBinder {
   Size hi = nullptr;  ///< in the sizes of the kernel
   int64_t length = 1;
+  bool is_combined = true;  ///< whether its blocks are combined (ir/groups.h)
 };
 
 /// Kernels that do the work of a kernel whose blocks reduce into tensors, so that ranks can share it:
 ///
 ///   kernel @sums(%x in, %t out)                             spmd (%i: block<i> in 0 .. %N) {distribute = grouped}
-///   -> kernel @sums_groups(%x in, %t_parts inout, %first, %end)   // runs the groups first .. end - 1
-///      kernel @sums_combine(%t_parts in, %t out)                  // %t[e] = 0 + %t_parts[0, e] + %t_parts[1, e] + …
+///   -> kernel @sums_groups(%x in, %t_parts inout, %first, %end)   // runs the segments first .. end - 1
+///      kernel @sums_combine(%t_parts in, %t out)                  // %t[e] = 0 + the sum of %t_parts[…, e] by a tree
 struct GroupKernels {
   /// Its parameters are those of the kernel without the reduced tensors, then their partial results, then the first and the
-  /// end of the groups that it runs.
+  /// end of the segments that it runs.
   ir::Function* groups = nullptr;
   std::vector<ReducedTensor> reduced;  ///< in the order of the partial results
   std::vector<GroupBinder> binders;
-  Size blocks = nullptr;  ///< the number of blocks, in the sizes of the kernel
+  Size blocks = nullptr;  ///< the number of blocks that are combined, in the sizes of the kernel
   /// The kernel with limits for all binders, only for proofs: it does not belong to the module.
   PartKernel limited;
 };

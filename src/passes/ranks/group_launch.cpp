@@ -120,18 +120,27 @@ class GroupSharer {
     return b_.Add(whole, b_.Div(rest, groups));
   }
 
-  /// Returns the indices of each binder in the blocks of the groups. There is at least one block. Blocks are numbered so that the
-  /// last binder varies fastest: a binder has all indices unless all blocks have the same values of the binders before it.
+  /// Returns the indices of each binder in the blocks of the groups, which are segments. There is at least one block. The blocks
+  /// that are combined are numbered so that the last binder varies fastest: a binder has all indices unless all blocks have the
+  /// same values of the combined binders before it.
   std::vector<PartValues> BindersOf(const PartValues& groups) {
     std::vector<Value*> counts = Counts();
-    std::vector<Value*> inner(counts.size(), b_.I64(1));
-    for (size_t k = counts.size() - 1; k > 0; --k) inner[k - 1] = b_.Mul(inner[k], counts[k]);
-    Value* blocks = b_.Mul(inner[0], counts[0]);
+    std::vector<Value*> inner(counts.size());
+    Value* blocks = b_.I64(1);
+    for (size_t k = counts.size(); k-- > 0;) {
+      inner[k] = blocks;
+      if (kernels_.binders[k].is_combined) blocks = b_.Mul(blocks, counts[k]);
+    }
     Value* first = FirstBlockOf(groups.first, blocks);
     Value* last = b_.Sub(FirstBlockOf(groups.end, blocks), b_.I64(1));
     Value* same = nullptr;
     std::vector<PartValues> parts;
     for (size_t k = 0; k < counts.size(); ++k) {
+      if (!kernels_.binders[k].is_combined) {
+        parts.push_back({b_.I64(0), counts[k]});
+        ToIndices(parts.back(), k);
+        continue;
+      }
       Value* from = b_.Div(first, inner[k]);
       Value* to = b_.Div(last, inner[k]);
       Value* equal = b_.Eq(from, to);
@@ -225,7 +234,7 @@ class GroupSharer {
 Size GroupsOfLaunch(SizeTable& sizes, const Op* launch, const ir::Function& kernel,
                     const GroupKernels& kernels) {
   Size blocks = InProgram(sizes, launch, kernel, kernels.blocks);
-  return blocks ? sizes.Binary(SizeKind::Min, blocks, sizes.Constant(ir::kMostGroups)) : nullptr;
+  return blocks ? sizes.Binary(SizeKind::Min, blocks, sizes.Constant(ir::kMostSegments)) : nullptr;
 }
 
 void ShareGroups(ir::Module& module, LaunchCode& code, GroupKernels& kernels,

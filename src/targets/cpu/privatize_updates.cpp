@@ -110,7 +110,7 @@ class Privatizer {
     if (!neutral) return;
     builder_.StandAt(spmd_);
     if (HasScope(updates[0], ScopeKind::Group)) {
-      if (GroupParts(kernel_, spmd_, updates, types_.sizes(), true).has_tiles()) return;
+      if (spmd_->HasAttr(AttrKey::Kept)) return;  // groups need little memory
       if (IsOpenBefore(kernel_, spmd_, tensor)) builder_.Create(OpKind::Sync, {}, {});
       for (ir::UpdateOp update : updates)
         update->SetAttr(MakeAttr<AttrKey::Scope>(ScopeKind::Launch));
