@@ -12,6 +12,12 @@ NumberList KeptVariables(const Op* spmd) {
 
 }  // namespace
 
+Size SegmentCount(SizeTable& sizes, Size blocks) {
+  Size up = sizes.Binary(SizeKind::Add, blocks, sizes.Constant(kLeastBlocks - 1));
+  Size segments = sizes.Binary(SizeKind::FloorDiv, up, sizes.Constant(kLeastBlocks));
+  return sizes.Binary(SizeKind::Min, segments, sizes.Constant(kMostSegments));
+}
+
 bool AreDistributedAlike(const Op* a, const Op* b) {
   return a->attr<AttrKey::Distribute>() == b->attr<AttrKey::Distribute>() &&
          KeptVariables(a) == KeptVariables(b);

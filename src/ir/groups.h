@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/op.h"
+#include "support/size.h"
 
 namespace kdl::ir {
 
@@ -17,7 +18,15 @@ namespace kdl::ir {
 inline constexpr int64_t kMostLevels = 8;  ///< of the binary tree that combines the segments
 inline constexpr int64_t kMostSegments = int64_t{1} << kMostLevels;
 
-inline int64_t SegmentCount(int64_t blocks) { return std::min(blocks, kMostSegments); }
+/// A segment has at least four blocks if there are so many. So what combining the segments costs is small next to
+/// the work of the blocks.
+inline constexpr int64_t kLeastBlocks = 4;
+
+inline int64_t SegmentCount(int64_t blocks) {
+  int64_t whole = blocks / kLeastBlocks;
+  return std::min(blocks % kLeastBlocks == 0 ? whole : whole + 1, kMostSegments);
+}
+Size SegmentCount(SizeTable& sizes, Size blocks);
 
 /// Returns the number of the first of `blocks` that is in a segment, which is floor(segment * blocks /
 /// segments). If segment == segments, this is the total number of blocks.

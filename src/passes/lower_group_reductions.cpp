@@ -68,12 +68,14 @@ bool MayRunAgain(const Op* op) {
 
 class GroupFolder {
  public:
-  GroupFolder(ir::Module& module, ir::Function& kernel, Op* spmd, GroupShape shape)
+  GroupFolder(ir::Module& module, ir::Function& kernel, Op* spmd, GroupShape shape,
+              int64_t enough_groups)
       : kernel_(kernel),
         types_(module.types()),
         builder_(module),
         spmd_(spmd),
         shape_(shape),
+        enough_groups_(enough_groups),
         updates_(GroupUpdatesOf(spmd)),
         stage_(updates_.empty() ? nullptr : StageOf(spmd)),
         after_(stage_ ? kernel.body->terminator() : spmd) {}
@@ -83,7 +85,7 @@ class GroupFolder {
     builder_.set_loc(spmd_->loc());
     builder_.SetInsertionPoint(stage_ ? stage_ : spmd_);
     if (stage_) TakeBoundsOut();
-    blocks_.emplace(builder_, kernel_, spmd_, shape_);
+    blocks_.emplace(builder_, kernel_, spmd_, shape_, enough_groups_);
     for (const std::vector<ir::UpdateOp>& updates : updates_) {
       parts_.emplace_back(kernel_, spmd_, updates, types_.sizes());
       parts_.back().Make(builder_, *blocks_);
@@ -211,6 +213,7 @@ class GroupFolder {
   ir::Builder builder_;
   Op* spmd_;
   GroupShape shape_;
+  int64_t enough_groups_;
   std::vector<std::vector<ir::UpdateOp>> updates_;
   Op* stage_;  ///< the stage around the spmd, or null; reductions are placed after all stages
   Op* after_;  ///< reductions are inserted before this op
@@ -218,40 +221,64 @@ class GroupFolder {
   std::vector<GroupParts> parts_;
 };
 
-/// Returns the shape of the groups of each spmd that is distributed in groups. Spmds over the same domain have
-/// the same shape, so that each block runs on the same core in all of them.
-std::map<Op*, GroupShape> GroupShapes(ir::Function& kernel, SizeTable& sizes) {
-  std::map<Op*, GroupShape> shapes;
-  std::map<Name, GroupShape> of_domain;
-  auto domain = [](const Op* spmd) {
-    return spmd->HasAttr(AttrKey::Domain) ? spmd->attr<AttrKey::Domain>() : Name();
-  };
-  for (Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
-    if (spmd->attr<AttrKey::Distribute>() != ir::DistributionKind::Grouped) continue;
+/// Chooses the shapes of the groups of all spmds of a kernel.
+class ShapeChooser {
+ public:
+  ShapeChooser(ir::Module& module, ir::Function& kernel)
+      : builder_(module), kernel_(kernel), sizes_(module.types().sizes()) {}
+
+  /// Returns the shapes. Spmds over the same domain have the same one, so that each block runs on the same core in all of them.
+  std::map<Op*, GroupShape> Choose() {
+    std::map<Op*, GroupShape> shapes;
+    std::map<Name, GroupShape> of_domain;
+    for (Op* spmd : OpsOfKind(kernel_, OpKind::Spmd)) {
+      if (spmd->attr<AttrKey::Distribute>() != ir::DistributionKind::Grouped) continue;
+      shapes[spmd] = ShapeOf(spmd);
+      if (!spmd->HasAttr(AttrKey::Domain)) continue;
+      auto [known, is_new] = of_domain.try_emplace(spmd->attr<AttrKey::Domain>(), shapes[spmd]);
+      known->second = std::max(known->second, shapes[spmd]);
+    }
+    for (auto& [spmd, shape] : shapes)
+      if (spmd->HasAttr(AttrKey::Domain)) shape = of_domain.at(spmd->attr<AttrKey::Domain>());
+    return shapes;
+  }
+
+ private:
+  GroupShape ShapeOf(Op* spmd) {
     ir::GroupVariables variables = ir::GroupVariablesOf(spmd);
     bool is_outer = !variables.outer.empty();
-    // The pass expand-packs may have turned the index of a dimension into several.
-    bool keeps = KeepsAll(kernel, sizes, spmd, is_outer ? variables.outer : variables.inner);
-    GroupShape shape = !keeps                       ? GroupShape::WholeSegments
-                       : is_outer && !StageOf(spmd) ? GroupShape::Tiles
-                                                    : GroupShape::Segments;
-    shapes[spmd] = shape;
-    if (domain(spmd).empty()) continue;
-    auto [known, is_new] = of_domain.try_emplace(domain(spmd), shape);
-    known->second = std::max(known->second, shape);
+    const Op* stage = StageOf(spmd);
+    for (const std::vector<ir::UpdateOp>& updates : GroupUpdatesOf(spmd)) {
+      if (KeepsAll(kernel_, sizes_, spmd, updates, is_outer ? variables.outer : variables.inner))
+        continue;
+      // The pass expand-packs may also have turned the index of a dimension into several.
+      if (stage || !IsExact(updates[0])) return GroupShape::WholeSegments;
+      MakeAtomic(spmd, updates);
+    }
+    return is_outer && !stage ? GroupShape::Tiles : GroupShape::Segments;
   }
-  for (auto& [spmd, shape] : shapes)
-    if (!domain(spmd).empty()) shape = of_domain.at(domain(spmd));
-  return shapes;
-}
+
+  /// Makes all blocks update the tensor at once. This is possible because their order does not matter.
+  void MakeAtomic(Op* spmd, const std::vector<ir::UpdateOp>& updates) {
+    builder_.StandAt(spmd);
+    if (IsOpenBefore(kernel_, spmd, updates[0].tensor())) builder_.Create(OpKind::Sync, {}, {});
+    for (ir::UpdateOp update : updates)
+      update->SetAttr(ir::MakeAttr<AttrKey::Scope>(ir::ScopeKind::Launch));
+  }
+
+  ir::Builder builder_;
+  ir::Function& kernel_;
+  SizeTable& sizes_;
+};
 
 }  // namespace
 
 void RunLowerGroupReductions(PassContext& context, ir::Function& kernel) {
-  std::map<Op*, GroupShape> shapes = GroupShapes(kernel, context.module.types().sizes());
+  std::map<Op*, GroupShape> shapes = ShapeChooser(context.module, kernel).Choose();
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
     if (auto shape = shapes.find(op); shape != shapes.end())
-      GroupFolder(context.module, kernel, op, shape->second).LowerReductions();
+      GroupFolder(context.module, kernel, op, shape->second, context.facts->enough_groups)
+          .LowerReductions();
   }
 }
 

@@ -34,6 +34,9 @@ struct TargetFacts {
   /// A lower level of the same architecture, whose code also runs on this target and is equally good for
   /// kernels without native instructions. Empty if there is none.
   std::string extends;
+  /// How many groups of blocks keep all cores busy. If there are more, their partial results only take memory, also in
+  /// caches (tests/bench/NOTES.md, "reduce and histograms"). A power of two, at least 64.
+  int64_t enough_groups = 64;
   bool exact = true;             ///< whether results equal the interpreter's bit for bit
   bool shows_variables = false;  ///< whether debuggers can show variables of kernels
 };

@@ -26,7 +26,7 @@ from shared import bare_root, checks
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CERTIFICATES = pathlib.Path(os.environ.get("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"))
 MOST_SECONDS = 60
-PACKAGES = {"bookworm": ["python3-venv"], "trixie": ["python3-venv"], "bullseye": ["libssl1.1", "zlib1g", "libffi7", "libexpat1"]}
+PACKAGES = {"bookworm": ["python3-venv"], "trixie": ["python3-venv", "passwd"], "bullseye": ["libssl1.1", "zlib1g", "libffi7", "libexpat1"]}
 BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "xz-utils", "libssl-dev", "zlib1g-dev", "libffi-dev"]
 
 # Builds Python in a folder of its own. The standard library is copied without its tests, and without compiling it first.

@@ -9,12 +9,6 @@ namespace kdl::passes {
 
 namespace {
 
-/// From this number of groups on, all cores of all devices have enough of them. So tiles are cut into parts only
-/// if there are fewer tiles.
-constexpr int64_t kEnoughGroups = 256;
-/// A larger number of parts is not chosen. Then there is a part for each segment of two tiles, or of one.
-constexpr int64_t kMostGroups = 2 * kEnoughGroups;
-
 /// Returns the number of blocks of these variables as a size, or null.
 Size BlocksOf(const ir::Function& kernel, SizeTable& sizes, const ir::Op* spmd,
               const std::vector<size_t>& variables) {
@@ -30,8 +24,12 @@ Size BlocksOf(const ir::Function& kernel, SizeTable& sizes, const ir::Op* spmd,
 }  // namespace
 
 GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd,
-                         GroupShape shape)
-    : builder_(builder), spmd_(spmd), shape_(shape), variables_(ir::GroupVariablesOf(spmd)) {
+                         GroupShape shape, int64_t enough_groups)
+    : builder_(builder),
+      spmd_(spmd),
+      shape_(shape),
+      enough_groups_(enough_groups),
+      variables_(ir::GroupVariablesOf(spmd)) {
   const std::vector<Value*>& params = spmd->region()->params();
   for (size_t b = 0; b < params.size(); ++b) {
     bool is_block = params[b]->type()->kind == ir::TypeKind::Block;
@@ -47,7 +45,9 @@ GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const
   if (distributed() != variables_.outer) all = builder.Mul(all, Count(variables_.outer));
   if (distributed() != variables_.inner) all = builder.Mul(all, Count(variables_.inner));
   combined_ = builder.Select(builder.Eq(all, builder.I64(0)), builder.I64(0), combined_);
-  segments_ = builder.Min(combined_, builder.I64(ir::kMostSegments));
+  Value* up = builder.Add(combined_, builder.I64(ir::kLeastBlocks - 1));
+  Value* segments = builder.Div(up, builder.I64(ir::kLeastBlocks));
+  segments_ = builder.Min(segments, builder.I64(ir::kMostSegments));
   if (shape == GroupShape::Tiles)
     ShareTiles();
   else
@@ -59,29 +59,37 @@ const std::vector<size_t>& GroupBlocks::distributed() const {
   return variables_.outer.empty() ? variables_.inner : variables_.outer;
 }
 
+/// A tile is cut into parts only if there are fewer tiles than enough groups, and then there are at most twice as many
+/// groups. So a part of one of t tiles has less than 2^(t + 1) of the 256 segments.
 void GroupBlocks::SetBounds(const ir::Function& kernel) {
   SizeTable& sizes = builder_.types().sizes();
   Size combined = BlocksOf(kernel, sizes, spmd_, variables_.combined);
   Size tiles = BlocksOf(kernel, sizes, spmd_, distributed());
-  Size segments = sizes.Constant(ir::kMostSegments);
-  most_segments_ = combined ? sizes.Binary(SizeKind::Min, combined, segments) : segments;
-  most_tiles_ = tiles ? tiles : sizes.Constant(kMostGroups);
-  Size all = sizes.Binary(SizeKind::Mul,
-                          sizes.Binary(SizeKind::Min, most_tiles_, sizes.Constant(kMostGroups)),
-                          most_segments_);
-  most_groups_ = sizes.Binary(SizeKind::Min, all, sizes.Constant(kMostGroups));
+  Size most = sizes.Constant(2 * enough_groups_);
+  Size levels = sizes.Constant(ir::kMostLevels + 1);
+  most_segments_ = combined ? ir::SegmentCount(sizes, combined) : sizes.Constant(ir::kMostSegments);
+  Size groups =
+      tiles ? sizes.Binary(SizeKind::Mul, sizes.Binary(SizeKind::Min, tiles, most), most_segments_)
+            : most;
+  most_groups_ = sizes.Binary(SizeKind::Min, groups, most);
+  if (tiles) {
+    Size more = sizes.Binary(SizeKind::Add, tiles, sizes.Constant(1));
+    levels = sizes.Binary(SizeKind::Min, more, levels);
+  }
+  most_levels_ = sizes.Binary(SizeKind::Min, most_segments_, levels);
 }
 
 /// The number of segments of a part is a power of two, so that each part is a subtree of the tree that combines
 /// the segments.
 void GroupBlocks::ShareTiles() {
   Value* one = builder_.I64(1);
-  Value* enough = builder_.I64(kEnoughGroups);
+  Value* enough = builder_.I64(enough_groups_);
+  Value* most = builder_.I64(2 * enough_groups_);
   Value* span = one;
   for (int64_t wider = 2; wider <= ir::kMostSegments; wider *= 2) {
     Value* up = builder_.Add(segments_, builder_.I64(wider / 2 - 1));
-    Value* groups = builder_.Mul(tiles_, builder_.Div(up, builder_.I64(wider / 2)));
-    Value* many = builder_.Gt(groups, builder_.I64(kMostGroups));
+    Value* parts = builder_.Div(up, builder_.I64(wider / 2));
+    Value* many = builder_.Gt(builder_.Mul(tiles_, parts), most);
     span = builder_.Select(many, builder_.I64(wider), span);
   }
   Value* all = builder_.Max(segments_, one);
@@ -98,7 +106,7 @@ void GroupBlocks::ShareSegments() {
   tile_ranges_ = one;
   if (shape_ == GroupShape::WholeSegments || distributed().empty()) return;
   Value* some = builder_.Max(segments_, one);
-  Value* up = builder_.Add(some, builder_.I64(kEnoughGroups - 1));
+  Value* up = builder_.Add(some, builder_.I64(enough_groups_ - 1));
   tile_ranges_ = builder_.Min(tiles_, builder_.Div(up, some));
 }
 

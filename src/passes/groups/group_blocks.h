@@ -30,9 +30,10 @@ struct NumberRange {
 /// variables. In each, the last variable varies fastest.
 class GroupBlocks {
  public:
-  /// Computes the numbers of blocks and groups at the builder's insertion point.
+  /// Computes the numbers of blocks and groups at the builder's insertion point. `enough_groups` is that of
+  /// TargetFacts.
   GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd,
-              GroupShape shape);
+              GroupShape shape, int64_t enough_groups);
 
   GroupShape shape() const { return shape_; }
   const ir::GroupVariables& variables() const { return variables_; }
@@ -48,7 +49,8 @@ class GroupBlocks {
   /// Return upper bounds.
   Size most_groups() const { return most_groups_; }
   Size most_segments() const { return most_segments_; }
-  Size most_tiles() const { return most_tiles_; }
+  /// Returns the largest number of levels of the binary tree that combines the segments of a part.
+  Size most_levels() const { return most_levels_; }
 
   /// Returns the number of blocks of these loop variables.
   ir::Value* Count(const std::vector<size_t>& variables);
@@ -73,6 +75,7 @@ class GroupBlocks {
   ir::Builder& builder_;
   const ir::Op* spmd_;
   GroupShape shape_;
+  int64_t enough_groups_;
   ir::GroupVariables variables_;
   std::vector<BlockRange> ranges_;
   std::vector<ir::Value*> counts_;
@@ -85,7 +88,7 @@ class GroupBlocks {
   ir::Value* groups_ = nullptr;
   Size most_groups_ = nullptr;
   Size most_segments_ = nullptr;
-  Size most_tiles_ = nullptr;
+  Size most_levels_ = nullptr;
 };
 
 }  // namespace kdl::passes

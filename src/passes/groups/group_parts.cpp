@@ -89,14 +89,12 @@ std::vector<Size> GroupParts::SlotDims(SizeTable& sizes) const {
   return dims;
 }
 
-/// A part with 2^k segments needs the levels from 0 to k. It has at most 256 segments, and fewer if there are few
-/// tiles: with one or two tiles, a part has one segment, and with t > 2 tiles less than t of them (GroupBlocks).
 void GroupParts::Make(ir::Builder& builder, const GroupBlocks& blocks) {
   SizeTable& sizes = builder.types().sizes();
   SetShape(blocks);
   Size slots = blocks.most_segments();
   if (has_tiles_) {
-    levels_ = sizes.Binary(SizeKind::Min, blocks.most_tiles(), sizes.Constant(9));
+    levels_ = blocks.most_levels();
     slots = sizes.Binary(SizeKind::Mul, blocks.most_groups(), levels_);
   }
   std::vector<Size> dims = SlotDims(sizes);

@@ -46,7 +46,7 @@ bool TellsApart(ir::UpdateOp update) {
 
 /// Returns how many of the powers 2, 4, … 256 satisfy a condition.
 Value* CountPowers(ir::Builder& builder, const std::function<Value*(Value*)>& condition) {
-  LoopBounds levels{builder.I64(0), builder.I64(ir::kMostLevels)};
+  LoopBounds levels{builder.I64(0), builder.I64(ir::kMostLevels), 1, ir::kMostLevels};
   Values inits{builder.I64(0), builder.I64(2)};
   return MakeLoop(builder, levels, inits, [&](Value*, const Values& carried) -> Values {
     Value* counts = builder.Cast(condition(carried[1]), Scalar::I64);
@@ -98,15 +98,16 @@ class GroupWalk {
   void RunTiles() {
     for (const GroupParts& parts : parts_)
       levels_.push_back({parts, parts.FirstSlot(builder_, group_)});
+    NumberRange segments = blocks_.Segments(group_);
+    Value* count = builder_.Sub(segments.end, segments.begin);
+    Value* highest = HighestBit(builder_, count);
     MakeLoop(builder_, bounds(blocks_.Outer(group_)), [&](Value* number_of_tile) {
       Values tile = blocks_.VariableValues(number_of_tile, nullptr, nullptr);
-      NumberRange segments = blocks_.Segments(group_);
-      Value* count = builder_.Sub(segments.end, segments.begin);
       MakeLoop(builder_, {builder_.I64(0), count}, [&](Value* number) {
         RunSegmentOfTile(tile, builder_.Add(segments.begin, number), number);
       });
-      for (const Levels& levels : levels_) CombineRest(levels, tile, count);
-      CombineWholeTile(tile, count);
+      for (const Levels& levels : levels_) CombineRest(levels, tile, count, highest);
+      CombineWholeTile(tile, highest);
     });
   }
 
@@ -133,15 +134,16 @@ class GroupWalk {
   Value* TrailingOnes(Value* number) {
     Value* next = builder_.Add(number, builder_.I64(1));
     return CountPowers(builder_, [&](Value* power) {
-      Value* rest = builder_.Rem(next, power);
+      Value* below = builder_.Sub(power, builder_.I64(1));
+      Value* rest = builder_.And(next, below);
       return builder_.Eq(rest, builder_.I64(0));
     });
   }
 
   /// Combines the levels that are left after `count` segments. Afterwards, the highest one has the value of all.
-  void CombineRest(const Levels& levels, const Values& tile, Value* count) {
+  void CombineRest(const Levels& levels, const Values& tile, Value* count, Value* highest) {
     Value* none = builder_.I64(-1);
-    Value* end = builder_.Add(HighestBit(builder_, count), builder_.I64(1));
+    Value* end = builder_.Add(highest, builder_.I64(1));
     MakeLoop(builder_, {builder_.I64(0), end}, {none, count},
              [&](Value* level, const Values& carried) -> Values {
                Value* two = builder_.I64(2);
@@ -167,10 +169,10 @@ class GroupWalk {
   }
 
   /// Combines the value of a tile with the tensor if the group has all segments of the tile.
-  void CombineWholeTile(const Values& tile, Value* count) {
+  void CombineWholeTile(const Values& tile, Value* highest) {
     MakeIf(builder_, builder_.Le(blocks_.parts(), builder_.I64(1)), [&] {
       for (const auto& [parts, first] : levels_) {
-        Value* slot = builder_.Add(first, HighestBit(builder_, count));
+        Value* slot = builder_.Add(first, highest);
         ForElements(parts, tile, [&](const Place& place, const ir::AxisList& axes) {
           Value* old = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
           Value* all =

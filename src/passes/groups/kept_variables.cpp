@@ -35,15 +35,25 @@ bool Keeps(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
   return false;
 }
 
-/// Returns the loop variables that all reductions of these spmds keep.
+/// Returns the loop variables that all reductions of these spmds keep. Disregards exact ones if `inexact` is set.
 ir::NumberList KeptByAll(const ir::Function& kernel, SizeTable& sizes,
-                         const std::vector<Op*>& spmds) {
+                         const std::vector<Op*>& spmds, bool inexact) {
+  auto keeps = [&](const Op* spmd, size_t variable) {
+    return std::ranges::all_of(GroupUpdatesOf(spmd), [&](const auto& updates) {
+      return (inexact && IsExact(updates[0])) || Keeps(kernel, sizes, spmd, updates, variable);
+    });
+  };
   ir::NumberList kept;
   for (size_t b = 0; b < spmds[0]->region()->params().size(); ++b) {
-    auto keeps = [&](const Op* spmd) { return KeepsAll(kernel, sizes, spmd, {b}); };
-    if (std::ranges::all_of(spmds, keeps)) kept.push_back(static_cast<int64_t>(b));
+    if (std::ranges::all_of(spmds, [&](const Op* spmd) { return keeps(spmd, b); }))
+      kept.push_back(static_cast<int64_t>(b));
   }
   return kept;
+}
+
+bool HasInexact(const Op* spmd) {
+  return std::ranges::any_of(GroupUpdatesOf(spmd),
+                             [](const auto& updates) { return !IsExact(updates[0]); });
 }
 
 }  // namespace
@@ -78,13 +88,16 @@ std::optional<size_t> VariableOfDimension(const ir::Function& kernel, SizeTable&
   return whole ? variable : std::nullopt;
 }
 
+bool IsExact(ir::UpdateOp update) {
+  auto how = update->attr<AttrKey::How>();
+  return !IsFloat(update.tensor()->type()->scalar) || how == ir::UpdateKind::Max ||
+         how == ir::UpdateKind::Min;
+}
+
 bool KeepsAll(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
-              const std::vector<size_t>& variables) {
-  for (const std::vector<ir::UpdateOp>& updates : GroupUpdatesOf(spmd)) {
-    auto keeps = [&](size_t b) { return Keeps(kernel, sizes, spmd, updates, b); };
-    if (!std::ranges::all_of(variables, keeps)) return false;
-  }
-  return true;
+              const std::vector<ir::UpdateOp>& updates, const std::vector<size_t>& variables) {
+  auto keeps = [&](size_t b) { return Keeps(kernel, sizes, spmd, updates, b); };
+  return std::ranges::all_of(variables, keeps);
 }
 
 void MarkKeptVariables(ir::Function& kernel, SizeTable& sizes) {
@@ -99,7 +112,8 @@ void MarkKeptVariables(ir::Function& kernel, SizeTable& sizes) {
   }
   for (auto& [domain, spmds] : of_domain) alike.push_back(std::move(spmds));
   for (const std::vector<Op*>& spmds : alike) {
-    ir::NumberList kept = KeptByAll(kernel, sizes, spmds);
+    bool inexact = std::ranges::any_of(spmds, HasInexact);
+    ir::NumberList kept = KeptByAll(kernel, sizes, spmds, inexact);
     if (kept.empty()) continue;
     for (Op* spmd : spmds) spmd->SetAttr(ir::MakeAttr<AttrKey::Kept>(kept));
   }

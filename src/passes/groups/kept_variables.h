@@ -22,12 +22,16 @@ std::optional<size_t> VariableOfDimension(const ir::Function& kernel, SizeTable&
                                           const Op* spmd, const std::vector<ir::UpdateOp>& updates,
                                           size_t dim);
 
-/// Returns whether each reduction in the spmd has each of these loop variables as the index of a whole dimension.
-bool KeepsAll(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
-              const std::vector<size_t>& variables);
+/// Returns whether the result of a reduction does not depend on the order: integers, minima and maxima.
+bool IsExact(ir::UpdateOp update);
 
-/// Sets AttrKey::Kept for each spmd of the kernel that is distributed in groups. Spmds over the same domain keep
-/// the same variables, since they run the same blocks on the same cores.
+/// Returns whether these updates, which must be all of one tensor, have each of the loop variables as the index of a
+/// whole dimension.
+bool KeepsAll(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
+              const std::vector<ir::UpdateOp>& updates, const std::vector<size_t>& variables);
+
+/// Sets AttrKey::Kept for each spmd of the kernel that is distributed in groups. Exact reductions only count if there are
+/// no others. Spmds over the same domain keep the same variables, since they run the same blocks on the same cores.
 void MarkKeptVariables(ir::Function& kernel, SizeTable& sizes);
 
 }  // namespace kdl::passes

@@ -164,7 +164,7 @@ class GroupKernelMaker {
     ir::Function& kernel = *made_.groups;
     Op* loop = OpsOfKind(kernel, OpKind::Spmd)[0];
     ir::Builder b(module_, loop);
-    GroupBlocks blocks(b, kernel, loop, GroupShape::WholeSegments);
+    GroupBlocks blocks(b, kernel, loop, GroupShape::WholeSegments, 0);
     std::vector<GroupParts> parts;
     std::vector<size_t> reduced;
     for (const std::vector<ir::UpdateOp>& updates : GroupUpdatesOf(loop)) {

@@ -234,7 +234,7 @@ class GroupSharer {
 Size GroupsOfLaunch(SizeTable& sizes, const Op* launch, const ir::Function& kernel,
                     const GroupKernels& kernels) {
   Size blocks = InProgram(sizes, launch, kernel, kernels.blocks);
-  return blocks ? sizes.Binary(SizeKind::Min, blocks, sizes.Constant(ir::kMostSegments)) : nullptr;
+  return blocks ? ir::SegmentCount(sizes, blocks) : nullptr;
 }
 
 void ShareGroups(ir::Module& module, LaunchCode& code, GroupKernels& kernels,

@@ -16,6 +16,8 @@ using namespace passes;
 
 /// Describes a machine whose cores are workgroups of GPU threads that all run one kernel.
 struct SimtFacts : passes::TargetFacts {
+  SimtFacts() { enough_groups = 512; }
+
   int64_t threads = 128;  ///< the number of GPU threads of a core
   /// The number of GPU threads of a core if the kernel contains large products.
   int64_t most_threads = 256;
