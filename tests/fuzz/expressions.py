@@ -236,6 +236,8 @@ class Expressions(Reductions):
             return expr(type_, allowed, f"({op}", one(type_), ")")
         if op in ("/", "%"):
             return expr(type_, allowed, "(", one(type_), f" {op} (", one(type_), " | 1))")
+        if op in ("<<", ">>") and self.chance(0.4):  # counts are taken modulo the width
+            return expr(type_, allowed, "(", one(type_), f" {op} {self.random.randrange(2 * int(type_[1:]))})")
         return expr(type_, allowed, "(", one(type_), f" {op} ", one(type_), ")")
 
     def logic(self, allowed, one):

@@ -30,7 +30,7 @@ int64_t FloorOf(int64_t a, int64_t divisor) {
   return a / divisor - (a % divisor != 0 && a < 0 ? 1 : 0);
 }
 
-/// Returns the result of an op whose second operand is a constant above 0 (for shifts: from 0 to 31).
+/// Returns the result of an op whose second operand is a constant above 0 (for shifts: the number of bits, from 0 to 31).
 std::optional<Interval> WithConstant(OpKind kind, const Interval& a, int64_t b) {
   bool is_shift = b >= 0 && b < kMostBits;
   switch (kind) {
@@ -145,6 +145,8 @@ std::optional<Interval> ValuesOf(Scalar scalar) {
   return Interval{-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
 }
 
+int64_t ShiftedBits(Scalar scalar, int64_t count) { return count & (Info(scalar).bits - 1); }
+
 std::optional<Interval> IntegerRanges::RangeOf(const Value* value) {
   if (auto found = known_.find(value); found != known_.end()) return found->second;
   std::optional<Interval> all = ValuesOf(value->type()->scalar);
@@ -231,8 +233,12 @@ std::optional<Interval> IntegerRanges::RangeOfBinary(const Op* op) {
       return Interval{std::min(a->lo, b->lo), std::min(a->hi, b->hi)};
     case OpKind::Max:
       return Interval{std::max(a->lo, b->lo), std::max(a->hi, b->hi)};
-    default:
-      return b->lo == b->hi ? WithConstant(op->kind(), *a, b->lo) : std::nullopt;
+    default: {
+      if (b->lo != b->hi) return std::nullopt;
+      bool is_shift = op->kind() == OpKind::Shl || op->kind() == OpKind::Shr;
+      Scalar scalar = op->result()->type()->scalar;
+      return WithConstant(op->kind(), *a, is_shift ? ShiftedBits(scalar, b->lo) : b->lo);
+    }
   }
 }
 

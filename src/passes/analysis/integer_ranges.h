@@ -21,6 +21,9 @@ struct Interval {
 /// Returns all values of an integer type of at most 32 bits, or of bool; nothing for other types.
 std::optional<Interval> ValuesOf(Scalar scalar);
 
+/// Returns by how many bits a shift with this count shifts integers of a type: counts are taken modulo the width.
+int64_t ShiftedBits(Scalar scalar, int64_t count);
+
 /// Computes which integers the elements of scalars and tiles can be. Types of 64 bits are not analyzed. The range
 /// of a sum of products takes into account that factors occur several times, as in `a * t + b * (255 - t)`.
 class IntegerRanges {

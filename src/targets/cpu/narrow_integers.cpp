@@ -112,8 +112,11 @@ class Narrower {
     bool are_wide = std::ranges::all_of(numbers, is_wide) && !op->result()->type()->axes.empty();
     if (!are_wide || (!ir::IsComparison(op->kind()) && !IsWide(op->result()))) return false;
     // A shift by more bits than the type has would wrap.
-    if (op->kind() == OpKind::Shr && ConstantOf(op->operand(1)).value_or(bits_) >= bits_)
-      return false;
+    if (op->kind() == OpKind::Shr) {
+      std::optional<int64_t> count = ConstantOf(op->operand(1));
+      if (!count || passes::ShiftedBits(op->result()->type()->scalar, *count) >= bits_)
+        return false;
+    }
     bool is_exact = ir::IsComparison(op->kind()) || FitsSomeType(ranges_.ExactRangeOf(op));
     return is_exact && std::ranges::all_of(numbers, [&](const Value* number) {
              return FitsSomeType(ranges_.RangeOf(number)) &&
