@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import functools
 import math
 import numbers
 import operator
@@ -68,6 +69,15 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 _FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceil_div": _ceil_div}
 
 
+@functools.cache
+def _dimensions(shape: str) -> list[ast.expr]:
+    """Returns the expressions of a shape. Their names begin with `_`, since names such as `lambda` are keywords of Python."""
+    most = re.sub(r"\[\w+ <= ", "[", shape)  # of a counted output
+    named = re.sub(r"\b[A-Za-z_]", r"_\g<0>", re.sub(r"(\w+)\.\.", r"*\1", most))
+    parsed = ast.parse(named, mode="eval").body
+    return parsed.elts if isinstance(parsed, ast.List) else []
+
+
 def sizes_of(shape: str, known: Mapping[str, Any]) -> list[int]:
     """Returns the sizes that a shape such as "[M, 2 * N]" or "[A.., C]" has for these values of its names, where that of `A..` is a
     list of sizes. Raises KeyError for an unknown name."""
@@ -91,10 +101,7 @@ def sizes_of(shape: str, known: Mapping[str, Any]) -> list[int]:
             return _FUNCTIONS[node.func.id[1:]](*map(value, node.args))
         raise KeyError(shape)
 
-    most = re.sub(r"\[\w+ <= ", "[", shape)  # of a counted output
-    named = re.sub(r"\b[A-Za-z_]", r"_\g<0>", re.sub(r"(\w+)\.\.", r"*\1", most))  # since names such as `lambda` are keywords of Python
-    parsed = ast.parse(named, mode="eval").body
-    return [size for one in parsed.elts for size in sizes(one)] if isinstance(parsed, ast.List) else []
+    return [size for one in _dimensions(shape) for size in sizes(one)]
 
 
 def shape_of(array: Any) -> Sequence[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import keyword
@@ -35,12 +36,19 @@ class Kernel(CoreKernel):
     the kernel runs.
     """
 
-    @property
+    # What calls need is computed once.
+
+    @functools.cached_property
+    def choices(self) -> list[tuple[list[Parameter], str]]:
+        """For each choice of element types, the parameters and the constants, such as "T=f32, D=3"."""
+        return [([Parameter(*one) for one in signature], constants) for signature, constants in zip(self.signatures, self.constants)]
+
+    @functools.cached_property
     def parameters(self) -> list[Parameter]:
         """The parameters for the first choice of element types."""
-        return [Parameter(*one) for one in self.signatures[0]]
+        return self.choices[0][0]
 
-    @property
+    @functools.cached_property
     def optionals(self) -> list[str]:
         """The names of the optional parameters, for which None may be passed."""
         constants = [text.split("=")[0] for text in self.constants[0].split(", ")]
@@ -49,10 +57,10 @@ class Kernel(CoreKernel):
     #: Where it runs.
     device: str
 
-    @property
+    @functools.cached_property
     def rank_words(self) -> list[str]:
         """The keywords, such as rank_A, with which a call can say how many dimensions a pack has."""
-        packs = {pack: None for signature in self.signatures for one in signature for pack in sorted(Parameter(*one).packs)}
+        packs = {pack: None for signature, _ in self.choices for one in signature for pack in sorted(one.packs)}
         return [*map(rank_word, packs)]
 
     @property
@@ -103,7 +111,7 @@ class Kernel(CoreKernel):
 
     def _type(self, parameter: Parameter) -> str:
         place = self.parameters.index(parameter)
-        elements = "|".join(dict.fromkeys(Parameter(*signature[place]).element for signature in self.signatures))
+        elements = "|".join(dict.fromkeys(signature[place].element for signature, _ in self.choices))
         mode = "broadcast " if parameter.repeats else "strided " if parameter.strided else ""
         return f"{parameter.direction} {mode}{elements}{parameter.shape}{'?' * (parameter.name in self.optionals)}".strip()
 
@@ -188,8 +196,9 @@ class Kernel(CoreKernel):
 
     def choice(self, given: Mapping[str, Any]) -> tuple[list[Parameter], str]:
         """Returns the matching signature and its constants, such as "T=f32, D=3"."""
-        choices = [([Parameter(*one) for one in signature], constants) for signature, constants in zip(self.signatures, self.constants)]
-        choices = [one for one in choices if all((given.get(name) is None) == (f"{name}=0" in one[1].split(", ")) for name in self.optionals)]
+        choices = self.choices
+        if self.optionals:
+            choices = [one for one in choices if all((given.get(name) is None) == (f"{name}=0" in one[1].split(", ")) for name in self.optionals)]
         if len(choices) == 1:
             return choices[0]
         fitting = [one for one in choices if all(_fits(given[p.name], p) for p in one[0] if p.direction and given.get(p.name) is not None)]
@@ -215,21 +224,21 @@ class Kernel(CoreKernel):
             rank = len(arrays.shape_of(value))
             if rank != len(parameter.sizes) and not parameter.packs:
                 raise ArgumentError(f"'{name}' has {rank} dimension{'s' if rank != 1 else ''}, but its shape must be {parameter.shape or '[]'}")
-            taken = dict.fromkeys(Parameter(*signature[place]).element for signature in self.signatures)
+            taken = dict.fromkeys(signature[place].element for signature, _ in self.choices)
             if found not in taken:
                 raise ArgumentError(f"'{name}' has elements of type {found}, but {self.name} takes {' or '.join(taken)}{_conversion(name, *taken)}")
         self._check_together(given)
 
     def _element_beside(self, place: int, given: Mapping[str, Any]) -> str:
         """Returns the element type that a parameter has for the element types of the other arrays that are given."""
-        choices = [[Parameter(*one) for one in signature] for signature in self.signatures]
+        choices = [signature for signature, _ in self.choices]
         others = {name: element(value, name) for name, value in given.items() if value is not None and name != self.parameters[place].name}
         fitting = (one for one in choices if all(others.get(p.name, "") in ("", p.element) for p in one if p.direction))
         return next(fitting, choices[0])[place].element
 
     def _check_together(self, given: Mapping[str, Any]) -> None:
         """Raises ArgumentError for an array whose element type the kernel takes, but not together with those of the arrays before it."""
-        choices = [[Parameter(*one) for one in signature] for signature in self.signatures]
+        choices = [signature for signature, _ in self.choices]
         before: tuple[str, str] | None = None
         for place, parameter in enumerate(self.parameters):
             value = given.get(parameter.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -25,13 +26,23 @@ class Parameter(NamedTuple):
     @property
     def packs(self) -> frozenset[str]:
         """The names of its packs of dimensions, such as A for the shape [A.., C]."""
-        return frozenset(re.findall(r"(\w+)\.\.", self.shape))
+        return _packs_of(self.shape)
 
     @property
     def counted_by(self) -> str | None:
         """The parameter that says how many elements of it were written, if it is a counted output such as `y: out f32[n <= N]`."""
-        found = re.match(r"\[(\w+) <= ", self.shape)
-        return found[1] if found else None
+        return _count_of(self.shape)
+
+
+@functools.cache
+def _packs_of(shape: str) -> frozenset[str]:
+    return frozenset(re.findall(r"(\w+)\.\.", shape))
+
+
+@functools.cache
+def _count_of(shape: str) -> str | None:
+    found = re.match(r"\[(\w+) <= ", shape)
+    return found[1] if found else None
 
 
 def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +124,8 @@ def open_packs(signature: Sequence[Parameter]) -> list[str]:
 
 def _ranks_of_packs(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
     """Returns the number of dimensions of each pack, where the caller states it or the given arrays determine it as a call does."""
+    if not any(parameter.packs for parameter in signature):
+        return {}
     ranks: dict[str, int] = {pack: given[rank_word(pack)] for parameter in signature for pack in parameter.packs
                              if rank_word(pack) in given}
     tensors = [(p, len(arrays.shape_of(given[p.name]))) for p in signature

@@ -6,6 +6,7 @@ to register operators, so the text of their schemas does not need it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -55,6 +56,9 @@ class Operator:
         return declared[::-1]
 
     def run(self, *args: Any) -> Any:
+        if len(self.passed) == len(self.parameters):
+            self.kernel(*(_as_input(value, self.parameters[place]) for place, value in self._placed(args)))
+            return None
         given = {self.parameters[place].name: _as_input(value, self.parameters[place]) for place, value in self._placed(args)}
         made = self._outputs(given)
         self.kernel(*(given[p.name] if p.name in given else made[p.name] for p in self.parameters))
@@ -80,8 +84,7 @@ class Operator:
         """Returns the parameters for the element types of the arguments, and for the optional ones that are not None."""
         absent = {f"{name}=0" for name in self.kernel.optionals if name in given and given[name] is None}
         possible = {f"{name}=0" for name in self.kernel.optionals}
-        choices = [[Parameter(*one) for one in signature] for signature, constants in zip(self.kernel.signatures, self.kernel.constants)
-                   if possible & set(constants.split(", ")) == absent]
+        choices = [signature for signature, constants in self.kernel.choices if possible & set(constants.split(", ")) == absent]
         fitting = (one for one in choices
                    if all(given[p.name].dtype == _dtype(p) for p in one if p.direction and given.get(p.name) is not None))
         return next(fitting, choices[0])
@@ -110,8 +113,13 @@ def _as_input(value: Any, parameter: Parameter) -> Any:
 
 
 def _dtype(parameter: Parameter) -> Any:
+    return _dtype_of(parameter.element)
+
+
+@functools.cache
+def _dtype_of(element: str) -> Any:
     import torch
-    return getattr(torch, arrays.NAMES[parameter.element])
+    return getattr(torch, arrays.NAMES[element])
 
 
 def _determined_sizes(inputs: Sequence[Parameter]) -> dict[str, Any]:
