@@ -52,6 +52,15 @@ export kernel optional(x: in strided f32[A..], b: in broadcast f32[A..]?, n: in 
     spmd for a in A.. by 8 { y[a] = x[a] + (if b then b[a] else 0.0) + (if n then n[a] else 0.0); }
 }
 
+export kernel most<BB: int = auto>(x: in strided i32[A.., C, B..], y: out i32[A.., B..], m: out i32[A.., B..]?) {
+    spmd for a in A.. by 4, b in B.. by BB {
+        var t: i32[a, b] = -1;
+        for c in C by 64 { if m { t = max(t, max(x[a, c, b] over c)); } }
+        y[a, b] = 3;
+        if m { m[a, b] = t; }
+    }
+}
+
 export kernel numbers(x: in strided f32[A..], y: out f32[A..]) {
     spmd for a in 0..A { y[a] = x[a] + (a as f32); }
 }
@@ -131,6 +140,11 @@ for trial in range({trials}):
     x, y = view([*a, c, *b], "i4"), view([*a, *b], "i4")
     if outcome(lambda: module.sums[cores](x, y, rank_A=len(a)) or True, len(a) > 3 or len(b) > 3):
         assert (y == x.sum(len(a))).all(), (trial, x.shape, x.strides, y.strides)
+
+    x, y = view([*a, c, *b], "i4"), np.empty([*a, *b], "i4")
+    most = np.empty([*a, *b], "i4") if rng.random() < 0.5 else None
+    if outcome(lambda: module.most[cores](x, y, most, rank_A=len(a)) or True, len(a) > 3 or len(b) > 3):
+        assert (y == 3).all() and (most is None or (most == x.max(len(a), initial=-1)).all()), (trial, x.shape, x.strides, most is None)
 
     m, n, k = (int(size) for size in rng.integers(0, 40, 3))
     x, y = view([m, n]), rng.random([n, k], "f4")

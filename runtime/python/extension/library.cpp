@@ -40,19 +40,36 @@ std::vector<std::string_view> Types(const kdl_variant& variant) {
   return constants;
 }
 
-/// Returns the constants that distinguish a variant from the others of its kernel: "T=f32, D=3".
-/// Other constants, such as block sizes that the compiler has chosen, differ between processor levels.
+/// Whether a constant such as "bias=0" says if an optional parameter is present.
+bool IsPresence(const kdl_variant& variant, std::string_view constant) {
+  std::string_view name = constant.substr(0, constant.find('='));
+  return std::any_of(variant.params, variant.params + variant.param_count,
+                     [&](const kdl_param_desc& param) { return name == param.name; });
+}
+
+std::vector<std::string_view> Presences(const kdl_variant& variant) {
+  std::vector<std::string_view> constants = Constants(variant);
+  std::erase_if(constants,
+                [&](std::string_view constant) { return !IsPresence(variant, constant); });
+  return constants;
+}
+
+/// Returns the constants that distinguish a variant from the others of its kernel: "T=f32, D=3". Other constants are
+/// block sizes that the compiler has chosen. They also differ between processor levels, and between variants for
+/// different optional parameters.
 std::string Distinction(const kdl_kernel& kernel, const kdl_variant& variant) {
   std::vector<std::string_view> types = Types(variant);
+  std::vector<std::string_view> presences = Presences(variant);
   std::string text;
   for (std::string_view constant : Constants(variant)) {
     if (runtime::IsShapeMark(variant, constant)) continue;
-    bool is_shared = std::all_of(kernel.variants, kernel.variants + kernel.variant_count,
-                                 [&](const kdl_variant& other) {
-                                   std::vector<std::string_view> constants = Constants(other);
-                                   return runtime::IsForStrides(other) || Types(other) != types ||
-                                          std::ranges::find(constants, constant) != constants.end();
-                                 });
+    auto shares = [&](const kdl_variant& other) {
+      bool is_comparable = !runtime::IsForStrides(other) && Types(other) == types &&
+                           (IsPresence(variant, constant) || Presences(other) == presences);
+      std::vector<std::string_view> constants = Constants(other);
+      return !is_comparable || std::ranges::find(constants, constant) != constants.end();
+    };
+    bool is_shared = std::all_of(kernel.variants, kernel.variants + kernel.variant_count, shares);
     if (is_shared && std::ranges::find(types, constant) == types.end()) continue;
     text += (text.empty() ? "" : ", ") + std::string(constant);
   }
