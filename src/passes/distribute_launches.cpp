@@ -14,6 +14,7 @@
 #include "passes/passes.h"
 #include "passes/ranks/group_kernels.h"
 #include "passes/ranks/group_launch.h"
+#include "passes/ranks/kept_parts.h"
 #include "passes/ranks/launch_axes.h"
 #include "passes/ranks/launch_code.h"
 #include "passes/ranks/part_kernel.h"
@@ -36,7 +37,8 @@
 //          %xr = rank_memory %x rank %r ; %yr = rank_memory %y rank %r
 //          launch @relax_part on @grid (%xr, %yr, %first, %end) } }
 //      rewritten %y on @grid
-// Launches whose blocks reduce are divided in another way (ranks/group_launch.h). Other launches that write only whole tensors
+// Launches whose blocks reduce are divided in the same way if the loop variables are kept along which their results are
+// distributed (ranks/kept_parts.h), else by segments of blocks (ranks/group_launch.h). Other launches that write only whole tensors
 // run completely in every process, after the ranks have got all elements that they read. The number of ranks is known only at run time, and with one rank nothing is sent.
 
 namespace kdl::passes {
@@ -51,24 +53,27 @@ bool IsOffset(const proofs::LaunchBound& bound, const Value* param, int64_t leas
   return is_param && least <= sum.constant && sum.constant <= most;
 }
 
-/// Returns whether all indices in `needed` are in first .. end - 1.
-bool IsWithin(const proofs::NeededIndices& needed, const proofs::KernelPart& part) {
+/// Returns whether all indices in `needed` are in first - reach .. end - 1 + reach.
+bool IsWithin(const proofs::NeededIndices& needed, const proofs::KernelPart& part, int64_t reach) {
   return std::ranges::any_of(
              needed.least,
-             [&](const auto& one) { return IsOffset(one, part.first, 0, INT64_MAX); }) &&
-         std::ranges::any_of(
-             needed.most, [&](const auto& one) { return IsOffset(one, part.end, INT64_MIN, -1); });
+             [&](const auto& one) { return IsOffset(one, part.first, -reach, INT64_MAX); }) &&
+         std::ranges::any_of(needed.most, [&](const auto& one) {
+           return IsOffset(one, part.end, INT64_MIN, reach - 1);
+         });
 }
 
-/// Returns whether a rank that runs the blocks in `parts` owns all elements in `needed`.
+/// Returns whether a rank that runs the blocks in `parts` owns all elements in `needed`, or elements that are at most `reach`
+/// away from them in each dimension.
 bool IsOwned(const proofs::NeededPart& needed, const RankArgument& argument,
-             const std::vector<LaunchAxis>& axes, const std::vector<proofs::KernelPart>& parts) {
+             const std::vector<LaunchAxis>& axes, const std::vector<proofs::KernelPart>& parts,
+             int64_t reach = 0) {
   for (size_t d = 0; d < needed.dims.size(); ++d) {
     if ((*argument.axes)[d] == -1) continue;
     auto axis = std::ranges::find(axes, (*argument.axes)[d], &LaunchAxis::axis);
     bool is_same = axis != axes.end() && axis->size == argument.tensor->type()->dims[d];
     auto at = static_cast<size_t>(axis - axes.begin());
-    if (!is_same || !IsWithin(needed.dims[d], parts[at])) return false;
+    if (!is_same || !IsWithin(needed.dims[d], parts[at], reach)) return false;
   }
   return true;
 }
@@ -100,7 +105,7 @@ class Distributor {
     for (const ir::Use& use : std::vector<ir::Use>(launch->result()->uses()))
       SetAfter(use.user, {});
     if (Reduces(*kernel)) {
-      LaunchGroups(launch, *kernel, arguments);
+      LaunchReduction(launch, *kernel, arguments);
     } else if (std::ranges::any_of(arguments, &RankArgument::is_written)) {
       LaunchParts(launch, *kernel, arguments);
     } else {
@@ -114,7 +119,12 @@ class Distributor {
     std::optional<std::vector<LaunchAxis>> axes =
         FindLaunchAxes(context_, launch, kernel, arguments);
     if (!axes) return;
-    const PartKernel& part = PartOf(kernel, *axes);
+    LaunchPartsAlong(launch, arguments, axes, PartOf(kernel, *axes));
+  }
+
+  void LaunchPartsAlong(Op* launch, const std::vector<RankArgument>& arguments,
+                        const std::optional<std::vector<LaunchAxis>>& axes,
+                        const PartKernel& part) {
     std::optional<std::vector<RankNeed>> needs =
         NeedsOf(launch, *part.kernel, arguments, part.parts);
     if (!needs) return;
@@ -144,6 +154,45 @@ class Distributor {
       if (argument.is_written) ops_.Rewritten(b, argument.tensor);
     }
     ir::Erase(launch);
+  }
+
+  /// Shares a launch whose blocks reduce. Each rank computes the results that it owns, if it owns almost everything that it
+  /// needs for them. Otherwise, partial results are sent.
+  void LaunchReduction(Op* launch, const ir::Function& kernel,
+                       const std::vector<RankArgument>& arguments) {
+    std::optional<std::vector<LaunchAxis>> axes = FindKeptAxes(kernel, arguments);
+    if (!axes) return LaunchGroups(launch, kernel, arguments);
+    auto [known, is_new] = parts_.try_emplace({kernel.name, BindersOf(*axes)});
+    if (is_new) known->second = MakeKeptPart(module_, kernel, BindersOf(*axes));
+    if (!NeedsAreNear(launch, arguments, *axes, known->second))
+      return LaunchGroups(launch, kernel, arguments);
+    FillOwned(launch, kernel, arguments);
+    LaunchPartsAlong(launch, arguments, axes, known->second);
+  }
+
+  /// Returns whether ranks that run these parts of a kernel only need elements that they own, or that are near those.
+  bool NeedsAreNear(const Op* launch, const std::vector<RankArgument>& arguments,
+                    const std::vector<LaunchAxis>& axes, const PartKernel& part) {
+    constexpr int64_t kReach = 64;  // as many elements as stencils need around their own
+    std::optional<std::vector<RankNeed>> needs =
+        NeedsOf(launch, *part.kernel, arguments, part.parts, false);
+    return needs && std::ranges::all_of(*needs, [&](const RankNeed& need) {
+             return std::ranges::all_of(need.parts, [&](const proofs::NeededPart& one) {
+               return IsOwned(one, need.argument, axes, part.parts, kReach);
+             });
+           });
+  }
+
+  /// Fills what ranks own of the `out` tensors of a launch with the values that reductions begin with.
+  void FillOwned(Op* launch, const ir::Function& kernel,
+                 const std::vector<RankArgument>& arguments) {
+    ir::Builder b(module_, launch);
+    for (const RankArgument& argument : arguments) {
+      if (kernel.params[argument.param].direction != ir::Direction::Out) continue;
+      Scalar scalar = argument.tensor->type()->scalar;
+      Value* identity = b.Bits(scalar, IdentityOf(kernel, argument.param));
+      FillOwnedWith(b, argument.tensor, identity);
+    }
   }
 
   /// Shares a launch whose blocks reduce. If that is impossible, it runs in every process, or is an error if it writes a
@@ -196,17 +245,22 @@ class Distributor {
     return nullptr;
   }
 
-  const PartKernel& PartOf(const ir::Function& kernel, const std::vector<LaunchAxis>& axes) {
+  static std::vector<size_t> BindersOf(const std::vector<LaunchAxis>& axes) {
     std::vector<size_t> binders;
     for (const LaunchAxis& axis : axes) binders.push_back(axis.binder);
-    auto [known, is_new] = parts_.try_emplace({kernel.name, binders});
-    if (is_new) known->second = MakePartKernel(module_, kernel, binders);
+    return binders;
+  }
+
+  const PartKernel& PartOf(const ir::Function& kernel, const std::vector<LaunchAxis>& axes) {
+    auto [known, is_new] = parts_.try_emplace({kernel.name, BindersOf(axes)});
+    if (is_new) known->second = MakePartKernel(module_, kernel, BindersOf(axes));
     return known->second;
   }
 
   std::optional<std::vector<RankNeed>> NeedsOf(const Op* launch, const ir::Function& kernel,
                                                const std::vector<RankArgument>& arguments,
-                                               const std::vector<proofs::KernelPart>& parts) {
+                                               const std::vector<proofs::KernelPart>& parts,
+                                               bool reports = true) {
     std::vector<RankNeed> needs;
     for (const RankArgument& argument : arguments) {
       if (argument.is_written) continue;
@@ -214,6 +268,7 @@ class Distributor {
       for (int64_t axis : *argument.axes) is_distributed.push_back(axis != -1);
       proofs::NeededParts needed = proofs::FindNeededParts(
           kernel, module_.types(), kernel.params[argument.param].value, is_distributed, parts);
+      if (needed.unknown && !reports) return std::nullopt;
       if (needed.unknown) {
         context_.diagnostics
             .Report(diag::RankRead, context_.SpanOf(needed.unknown->loc()),
@@ -262,13 +317,17 @@ class Distributor {
     Value* tensor = fill->operand(0);
     if (!tensors_.AxesOf(tensor)) return;
     ir::Builder b(module_, fill);
+    FillOwnedWith(b, tensor, fill->operand(1));
+    ir::Erase(fill);
+  }
+
+  void FillOwnedWith(ir::Builder& b, Value* tensor, Value* value) {
     ForOwned(b, ops_.Ranks(b), tensor, [&](Value* rank, const BoxValues& box) {
       Value* slice = ops_.Slice(b, ops_.Memory(b, tensor, rank), box, tensor);
-      b.Create(OpKind::Fill, {{slice}, {fill->operand(1)}, {}}, {b.types().Event()},
+      b.Create(OpKind::Fill, {{slice}, {value}, {}}, {b.types().Event()},
                {ir::MakeAttr<AttrKey::Device>(tensors_.device), ir::MakeAttr<AttrKey::Queue>(0)});
     });
     ops_.Rewritten(b, tensor);
-    ir::Erase(fill);
   }
 
   /// Creates a loop over the ranks of this process that own any elements of the tensor.

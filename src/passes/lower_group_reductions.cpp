@@ -71,7 +71,6 @@ class GroupFolder {
   GroupFolder(ir::Module& module, ir::Function& kernel, Op* spmd, GroupShape shape,
               int64_t enough_groups)
       : kernel_(kernel),
-        types_(module.types()),
         builder_(module),
         spmd_(spmd),
         shape_(shape),
@@ -87,7 +86,7 @@ class GroupFolder {
     if (stage_) TakeBoundsOut();
     blocks_.emplace(builder_, kernel_, spmd_, shape_, enough_groups_);
     for (const std::vector<ir::UpdateOp>& updates : updates_) {
-      parts_.emplace_back(kernel_, spmd_, updates, types_.sizes());
+      parts_.emplace_back(kernel_, spmd_, updates);
       parts_.back().Make(builder_, *blocks_);
     }
     auto waits = [&](const GroupParts& parts) {
@@ -154,9 +153,9 @@ class GroupFolder {
     builder_.SetInsertionPoint(after_);
   }
 
-  /// Returns the loop variables whose blocks are tiles.
+  /// Returns the loop variables whose blocks are combined apart from each other.
   std::vector<size_t> TileVariables() const {
-    return shape_ == GroupShape::Tiles ? blocks_->variables().outer : std::vector<size_t>();
+    return shape_ == GroupShape::WholeSegments ? std::vector<size_t>() : blocks_->distributed();
   }
 
   void CombineSegments(const GroupParts& parts, const Place& place, const ir::AxisList& axes) {
@@ -209,7 +208,6 @@ class GroupFolder {
   }
 
   ir::Function& kernel_;
-  ir::TypeTable& types_;
   ir::Builder builder_;
   Op* spmd_;
   GroupShape shape_;
@@ -224,8 +222,7 @@ class GroupFolder {
 /// Chooses the shapes of the groups of all spmds of a kernel.
 class ShapeChooser {
  public:
-  ShapeChooser(ir::Module& module, ir::Function& kernel)
-      : builder_(module), kernel_(kernel), sizes_(module.types().sizes()) {}
+  ShapeChooser(ir::Module& module, ir::Function& kernel) : builder_(module), kernel_(kernel) {}
 
   /// Returns the shapes. Spmds over the same domain have the same one, so that each block runs on the same core in all of them.
   std::map<Op*, GroupShape> Choose() {
@@ -249,8 +246,7 @@ class ShapeChooser {
     bool is_outer = !variables.outer.empty();
     const Op* stage = StageOf(spmd);
     for (const std::vector<ir::UpdateOp>& updates : GroupUpdatesOf(spmd)) {
-      if (KeepsAll(kernel_, sizes_, spmd, updates, is_outer ? variables.outer : variables.inner))
-        continue;
+      if (KeepsAll(spmd, updates, is_outer ? variables.outer : variables.inner)) continue;
       // The pass expand-packs may also have turned the index of a dimension into several.
       if (stage || !IsExact(updates[0])) return GroupShape::WholeSegments;
       MakeAtomic(spmd, updates);
@@ -268,7 +264,6 @@ class ShapeChooser {
 
   ir::Builder builder_;
   ir::Function& kernel_;
-  SizeTable& sizes_;
 };
 
 }  // namespace

@@ -42,13 +42,13 @@ void StoreAt(ir::Builder& builder, Value* value, Value* tensor, const Place& pla
 }
 
 GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
-                       const std::vector<ir::UpdateOp>& updates, SizeTable& sizes)
+                       const std::vector<ir::UpdateOp>& updates)
     : kernel_(kernel),
       spmd_(spmd),
       tensor_(updates[0].tensor()),
       how_(updates[0]->attr<AttrKey::How>()) {
   for (size_t d = 0; d < tensor_->type()->dims.size(); ++d) {
-    std::optional<size_t> variable = VariableOfDimension(kernel, sizes, spmd, updates, d);
+    std::optional<size_t> variable = VariableOfDimension(spmd, updates, d);
     // If one loop variable is the index of two dimensions, blocks cover only the diagonal. In this case, only
     // the first of these dimensions counts.
     bool is_known = variable && Contains(variable_of_, variable);

@@ -26,8 +26,7 @@ void StoreAt(ir::Builder& builder, ir::Value* value, ir::Value* tensor, const Pl
 class GroupParts {
  public:
   /// `updates` must be all updates of the tensor in the spmd.
-  GroupParts(ir::Function& kernel, const ir::Op* spmd, const std::vector<ir::UpdateOp>& updates,
-             SizeTable& sizes);
+  GroupParts(ir::Function& kernel, const ir::Op* spmd, const std::vector<ir::UpdateOp>& updates);
 
   ir::Value* tensor() const { return tensor_; }
   ir::UpdateKind how() const { return how_; }

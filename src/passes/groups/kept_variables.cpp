@@ -27,12 +27,22 @@ bool IsGrouped(const Op* spmd) {
   return spmd->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped;
 }
 
-/// Returns whether all these updates of one tensor have the loop variable as the index of a whole dimension.
+/// Returns the dimension of which the loop variable is the index in all these updates of one tensor.
+std::optional<size_t> DimensionOf(const Op* spmd, const std::vector<ir::UpdateOp>& updates,
+                                  size_t variable) {
+  for (size_t d = 0; d < updates[0].tensor()->type()->dims.size(); ++d)
+    if (VariableOfDimension(spmd, updates, d) == variable) return d;
+  return std::nullopt;
+}
+
+/// Returns whether the loop variable is the index of a dimension in all these updates of one tensor, and has all values of
+/// this index.
 bool Keeps(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
            const std::vector<ir::UpdateOp>& updates, size_t variable) {
-  for (size_t d = 0; d < updates[0].tensor()->type()->dims.size(); ++d)
-    if (VariableOfDimension(kernel, sizes, spmd, updates, d) == variable) return true;
-  return false;
+  std::optional<size_t> dim = DimensionOf(spmd, updates, variable);
+  Size lo = ir::SizeOfValue(kernel, sizes, spmd->operand(2 * variable));
+  Size hi = ir::SizeOfValue(kernel, sizes, spmd->operand(2 * variable + 1));
+  return dim && lo && IsConstant(lo, 0) && hi == updates[0].tensor()->type()->dims[*dim];
 }
 
 /// Returns the loop variables that all reductions of these spmds keep. Disregards exact ones if `inexact` is set.
@@ -75,17 +85,11 @@ std::vector<std::vector<ir::UpdateOp>> GroupUpdatesOf(const Op* spmd) {
   return updates;
 }
 
-std::optional<size_t> VariableOfDimension(const ir::Function& kernel, SizeTable& sizes,
-                                          const Op* spmd, const std::vector<ir::UpdateOp>& updates,
+std::optional<size_t> VariableOfDimension(const Op* spmd, const std::vector<ir::UpdateOp>& updates,
                                           size_t dim) {
   std::optional<size_t> variable = VariableAt(spmd, updates[0], dim);
-  if (!variable) return std::nullopt;
   auto same = [&](ir::UpdateOp update) { return VariableAt(spmd, update, dim) == variable; };
-  if (!std::ranges::all_of(updates, same)) return std::nullopt;
-  Size lo = ir::SizeOfValue(kernel, sizes, spmd->operand(2 * *variable));
-  Size hi = ir::SizeOfValue(kernel, sizes, spmd->operand(2 * *variable + 1));
-  bool whole = lo && IsConstant(lo, 0) && hi == updates[0].tensor()->type()->dims[dim];
-  return whole ? variable : std::nullopt;
+  return std::ranges::all_of(updates, same) ? variable : std::nullopt;
 }
 
 bool IsExact(ir::UpdateOp update) {
@@ -94,9 +98,9 @@ bool IsExact(ir::UpdateOp update) {
          how == ir::UpdateKind::Min;
 }
 
-bool KeepsAll(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
-              const std::vector<ir::UpdateOp>& updates, const std::vector<size_t>& variables) {
-  auto keeps = [&](size_t b) { return Keeps(kernel, sizes, spmd, updates, b); };
+bool KeepsAll(const Op* spmd, const std::vector<ir::UpdateOp>& updates,
+              const std::vector<size_t>& variables) {
+  auto keeps = [&](size_t b) { return DimensionOf(spmd, updates, b).has_value(); };
   return std::ranges::all_of(variables, keeps);
 }
 

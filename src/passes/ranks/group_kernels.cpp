@@ -123,8 +123,7 @@ class GroupKernelMaker {
     made_.groups = ir::CloneFunction(kernel_, module_, DerivedName(module_, kernel_, "groups"));
     made_.groups->exported = false;
     ir::DropStrideMarks(*made_.groups);
-    for (Op* loop : OpsOfKind(*made_.groups, OpKind::Spmd))
-      if (IsFillLoop(loop)) ir::Erase(loop);
+    EraseFillLoops(*made_.groups);
     LimitCopy();
     MakeGroups();
     for (ReducedTensor& reduced : made_.reduced) MakeCombine(reduced);
@@ -168,7 +167,7 @@ class GroupKernelMaker {
     std::vector<GroupParts> parts;
     std::vector<size_t> reduced;
     for (const std::vector<ir::UpdateOp>& updates : GroupUpdatesOf(loop)) {
-      parts.emplace_back(kernel, loop, updates, sizes_);
+      parts.emplace_back(kernel, loop, updates);
       Value* tensor = parts.back().tensor();
       Value* memory =
           b.AddParam(kernel.body, PartsType(*tensor, parts.back().acc(), blocks.most_segments()),
@@ -294,9 +293,18 @@ bool Reduces(const ir::Function& kernel) {
   return reduces;
 }
 
+const Op* FindGroupLoop(const ir::Function& kernel, Obstacle& obstacle) {
+  return GroupLoopFinder(kernel, obstacle).Find();
+}
+
+void EraseFillLoops(ir::Function& kernel) {
+  for (Op* loop : OpsOfKind(kernel, OpKind::Spmd))
+    if (IsFillLoop(loop)) ir::Erase(loop);
+}
+
 std::optional<GroupKernels> MakeGroupKernels(ir::Module& module, const ir::Function& kernel,
                                              Obstacle& obstacle) {
-  const Op* loop = GroupLoopFinder(kernel, obstacle).Find();
+  const Op* loop = FindGroupLoop(kernel, obstacle);
   if (!loop) return std::nullopt;
   return GroupKernelMaker(module, kernel, loop).Make(obstacle);
 }

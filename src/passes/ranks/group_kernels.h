@@ -48,6 +48,13 @@ struct GroupKernels {
 /// Returns whether blocks of the kernel reduce into a tensor.
 bool Reduces(const ir::Function& kernel);
 
+/// Returns the only loop of a kernel whose blocks reduce. If there is another one, or if the kernel does anything else that ranks
+/// cannot share, returns null and states why.
+const Op* FindGroupLoop(const ir::Function& kernel, Obstacle& obstacle);
+
+/// Erases the loops that only fill tensors into which blocks reduce later.
+void EraseFillLoops(ir::Function& kernel);
+
 /// Makes the kernels. If that is impossible, returns nothing and states why.
 std::optional<GroupKernels> MakeGroupKernels(ir::Module& module, const ir::Function& kernel,
                                              Obstacle& obstacle);

@@ -1,0 +1,74 @@
+#include "passes/ranks/kept_parts.h"
+
+#include <algorithm>
+
+#include "ir/eval/eval.h"
+#include "ir/groups.h"
+#include "passes/groups/kept_variables.h"
+#include "passes/ranks/group_kernels.h"
+#include "passes/rewriting/rewrite.h"
+
+namespace kdl::passes {
+
+namespace {
+
+/// Returns the axes along which a tensor that the loop reduces is distributed, in ascending order; nothing if the loop does not
+/// keep a variable of one of them.
+std::optional<std::vector<LaunchAxis>> AxesOfReduced(const Op* loop,
+                                                     const std::vector<ir::UpdateOp>& updates,
+                                                     const RankArgument& argument) {
+  ir::GroupVariables variables = ir::GroupVariablesOf(loop);
+  std::vector<LaunchAxis> axes;
+  for (size_t d = 0; d < argument.axes->size(); ++d) {
+    int64_t axis = (*argument.axes)[d];
+    if (axis < 0) continue;
+    std::optional<size_t> variable = VariableOfDimension(loop, updates, d);
+    if (!variable || Contains(variables.combined, *variable)) return std::nullopt;
+    axes.push_back({axis, *variable, argument.tensor->type()->dims[d]});
+  }
+  std::ranges::sort(axes, {}, &LaunchAxis::axis);
+  return axes;
+}
+
+}  // namespace
+
+std::optional<std::vector<LaunchAxis>> FindKeptAxes(const ir::Function& kernel,
+                                                    const std::vector<RankArgument>& arguments) {
+  Obstacle obstacle;
+  const Op* loop = FindGroupLoop(kernel, obstacle);
+  if (!loop) return std::nullopt;
+  std::optional<std::vector<LaunchAxis>> axes;
+  for (const std::vector<ir::UpdateOp>& updates : GroupUpdatesOf(loop)) {
+    auto argument = std::ranges::find_if(arguments, [&](const RankArgument& one) {
+      return kernel.params[one.param].value == updates[0].tensor();
+    });
+    if (argument == arguments.end()) return std::nullopt;
+    std::optional<std::vector<LaunchAxis>> own = AxesOfReduced(loop, updates, *argument);
+    if (!own || own->empty() || (axes && *axes != *own)) return std::nullopt;
+    axes = std::move(own);
+  }
+  return axes;
+}
+
+PartKernel MakeKeptPart(ir::Module& module, const ir::Function& kernel,
+                        const std::vector<size_t>& variables) {
+  ir::Function* unfilled = ir::CloneFunction(kernel, module, kernel.name);
+  EraseFillLoops(*unfilled);
+  PartKernel part = MakePartKernel(module, *unfilled, variables);
+  std::erase(module.functions(), unfilled);
+  return part;
+}
+
+uint64_t IdentityOf(const ir::Function& kernel, size_t param) {
+  const Value* tensor = kernel.params[param].value;
+  for (const ir::Use& use : tensor->uses()) {
+    if (!IsGroupUpdate(use.user)) continue;
+    Scalar scalar = tensor->type()->scalar;
+    Scalar acc = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
+    auto how = use.user->attr<AttrKey::How>();
+    return ir::EvaluateCast(acc, scalar, ir::UpdateIdentity(how, acc));
+  }
+  return 0;
+}
+
+}  // namespace kdl::passes
