@@ -164,15 +164,15 @@ class Distributor {
     if (!axes) return LaunchGroups(launch, kernel, arguments);
     auto [known, is_new] = parts_.try_emplace({kernel.name, BindersOf(*axes)});
     if (is_new) known->second = MakeKeptPart(module_, kernel, BindersOf(*axes));
-    if (!NeedsAreNear(launch, arguments, *axes, known->second))
+    if (!NeedsOnlyNeighbours(launch, arguments, *axes, known->second))
       return LaunchGroups(launch, kernel, arguments);
     FillOwned(launch, kernel, arguments);
     LaunchPartsAlong(launch, arguments, axes, known->second);
   }
 
-  /// Returns whether ranks that run these parts of a kernel only need elements that they own, or that are near those.
-  bool NeedsAreNear(const Op* launch, const std::vector<RankArgument>& arguments,
-                    const std::vector<LaunchAxis>& axes, const PartKernel& part) {
+  /// Returns whether ranks that run these parts of a kernel only need elements that they own, or neighbours of those.
+  bool NeedsOnlyNeighbours(const Op* launch, const std::vector<RankArgument>& arguments,
+                           const std::vector<LaunchAxis>& axes, const PartKernel& part) {
     constexpr int64_t kReach = 64;  // as many elements as stencils need around their own
     std::optional<std::vector<RankNeed>> needs =
         NeedsOf(launch, *part.kernel, arguments, part.parts, false);
