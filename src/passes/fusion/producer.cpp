@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/op_info.h"
+#include "ir/packs.h"
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
 
@@ -154,6 +155,13 @@ class ProducerFinder {
   Producer producer_;
 };
 
+/// Returns whether the kernel has an output such as `y: out f32[n <= N]`. Its `append` becomes loops with tensors of the launch.
+bool CountsOutputs(const ir::Function& kernel) {
+  return std::ranges::any_of(kernel.params, [&](const ir::Param& param) {
+    return ir::FindCount(kernel, param) != nullptr;
+  });
+}
+
 }  // namespace
 
 std::string DescribeEffect(const Op* op) {
@@ -166,7 +174,9 @@ std::string DescribeEffect(const Op* op) {
     case OpKind::Print:
       return "it prints";
     case OpKind::LaunchTensor:
-      return "it declares a tensor that all cores share";
+      return CountsOutputs(*op->parent_region()->function())
+                 ? "the size of one of its outputs follows from the data"
+                 : "it declares a tensor that all cores share";
     case OpKind::Stage:
     case OpKind::Pipe:
       return "it has stages and pipes";
