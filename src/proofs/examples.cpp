@@ -84,11 +84,21 @@ std::vector<std::unique_ptr<Examples::Launch>>& Examples::Launches() {
   return launches_;
 }
 
-std::vector<std::string> Examples::Order(Launch& launch) const {
+/// Returns the least point of the set. Sizes are compared first, and then the variables of the execution that the message
+/// names first.
+std::optional<Point> Examples::LeastPoint(Launch& launch, const PointSet& set,
+                                          bool begins_with_second) const {
   std::vector<std::string> order;
   for (Name dim : kernel_.dims) order.push_back(dim.str());
   order.push_back(launch.instances.VariableName(launch.instances.terms().CoreNumAtom()));
-  return order;
+  std::set<std::string> variables = set.Variables();
+  std::vector<std::string> others(variables.begin(), variables.end());
+  // The names of later variables contain greater numbers.
+  std::ranges::sort(others, {}, [&](const std::string& name) {
+    return std::tuple(Races::IsPrimed(name) != begins_with_second, name.size(), name);
+  });
+  order.insert(order.end(), others.begin(), others.end());
+  return set.Least(order);
 }
 
 /// Returns the condition that no scalar parameter of an integer type is negative.
@@ -117,8 +127,9 @@ std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
   PointSet of_a = IndicesOf(instances, ExampleBinders(launch.races, *race.a), false);
   PointSet of_b = IndicesOf(instances, ExampleBinders(launch.races, *race.b), true);
   PointSet named = of_a & launch.races.SecondRun(of_b, race.equal);
+  bool second_writes = race.a->view.effect == Effect::Read;
   std::optional<Point> point =
-      (race.runs & named & NonNegativeNumbers(launch)).Least(Order(launch));
+      LeastPoint(launch, race.runs & named & NonNegativeNumbers(launch), second_writes);
   if (!point) return std::nullopt;
   bool swapped = race.b->view.effect == Effect::Read;
   const Site& writes = swapped ? *race.a : *race.b;
@@ -195,7 +206,6 @@ std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
     launch->context.Allow(kStepsOfLaunch);
     for (const Site& site : launch->races.sites()) {
       if (site.view.op != store || !site.is_certain) continue;
-      std::vector<std::string> order = Order(*launch);
       std::vector<std::pair<std::string, std::string>> points;
       for (ir::AxisId axis : site.view.axes()) {
         const Value* block = ir::FindBlock(store, axis);
@@ -203,7 +213,7 @@ std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
             kernel_.axis(axis).name.str(),
             launch->instances.VariableName(launch->instances.terms().ElementAtom(block)));
       }
-      std::optional<Point> point = launch->races.Twice(site).Least(order);
+      std::optional<Point> point = LeastPoint(*launch, launch->races.Twice(site));
       if (!point) continue;
       TwiceExample example{ElementText(*launch, ir::MemoryOf(site.view.tensor), *point), "", ""};
       for (const auto& [name, variable] : points) {
@@ -225,7 +235,7 @@ std::optional<ElementExample> Examples::LeastElement(
     launch->context.Allow(kStepsOfLaunch);
     PointSet elements = ask(launch->races, launch->instances) & NonNegativeNumbers(*launch);
     if (launch->instances.IsOpaque(elements)) continue;
-    std::optional<Point> point = elements.Least(Order(*launch));
+    std::optional<Point> point = LeastPoint(*launch, elements);
     if (point)
       return ElementExample{ElementText(*launch, memory, *point), SizesText(*launch, *point)};
   }
@@ -245,7 +255,7 @@ std::optional<IndexExample> Examples::Outside(const AccessView& view, size_t dim
         instances.WithFacts(instances.RunsOf(view) & outside) & NonNegativeNumbers(*launch);
     if (instances.IsOpaque(runs)) continue;
     runs &= Equal(instances.Variable(kIndex), instances.AffineOf(index));
-    std::optional<Point> point = runs.Least(Order(*launch));
+    std::optional<Point> point = LeastPoint(*launch, runs);
     if (!point) continue;
     return IndexExample{point->at(kIndex), CountsText(*launch, view, *point),
                         SizesText(*launch, *point)};

@@ -52,7 +52,8 @@ class Examples {
   std::string CountsText(Launch& launch, const AccessView& view, const Point& point) const;
   std::string SizesText(Launch& launch, const Point& point) const;
   std::string ElementText(Launch& launch, const ir::Value* memory, const Point& point) const;
-  std::vector<std::string> Order(Launch& launch) const;
+  std::optional<Point> LeastPoint(Launch& launch, const PointSet& set,
+                                  bool begins_with_second = false) const;
 
   const ir::Function& kernel_;
   ir::TypeTable& types_;

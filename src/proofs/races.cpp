@@ -241,8 +241,7 @@ PointSet Races::MaybeBefore(const Site& site) {
     } else if (in_one_place) {  // another block or core may have executed `other` before
       PointSet runs = site.touched & SecondRun(BlockRuns(other), {}) &
                       OtherBlock(site.walk, other.walk, {}, true);
-      auto is_second = [](const std::string& variable) { return variable.ends_with("'"); };
-      before |= runs.WithSome(runs.Variables(is_second));
+      before |= runs.WithSome(runs.Variables(IsPrimed));
     }
   }
   return before;

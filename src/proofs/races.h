@@ -62,6 +62,7 @@ class Races {
     return barriers_.LoopsAround(site.view.op);
   }
   static std::string Primed(const std::string& variable) { return variable + "'"; }
+  static bool IsPrimed(const std::string& variable) { return variable.ends_with('\''); }
   /// Converts a condition on the first execution to one on the second.
   PointSet SecondRun(const PointSet& set, const std::vector<const ir::Op*>& equal) const;
 

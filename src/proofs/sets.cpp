@@ -4,7 +4,6 @@
 #include <isl/constraint.h>
 #include <isl/ctx.h>
 #include <isl/id.h>
-#include <isl/options.h>
 #include <isl/point.h>
 #include <isl/set.h>
 #include <isl/space.h>
@@ -12,7 +11,8 @@
 
 #include <algorithm>
 
-#include "proofs/proofs.h"
+#include "proofs/linear_isl.h"
+#include "proofs/linear_sets.h"
 
 // Variables are isl parameters, which are matched by name. Sets have no other dimensions. A function of isl
 // takes ownership of its arguments, and returns null if an argument is null or if it fails. A chain of calls
@@ -22,18 +22,8 @@ namespace kdl::proofs {
 
 namespace {
 
-/// Returns isl's own limit on operations. It stops operations that cost much more than the estimated steps;
-/// no query in the tests needs a tenth of it.
-uint64_t OperationsFor(uint64_t steps) {
-  return 400'000 + std::min(steps, uint64_t{4'000'000}) * 4;
-}
-
 isl_id* IdOf(isl_ctx* context, const std::string& name) {
   return isl_id_alloc(context, name.c_str(), nullptr);
-}
-
-isl_set* UniverseOf(isl_ctx* context) {
-  return isl_set_universe(isl_space_params_alloc(context, 0));
 }
 
 std::string IslParamName(isl_set* set, int at) {
@@ -84,10 +74,6 @@ uint64_t ConstraintCount(isl_set* set) {
   return size;
 }
 
-uint64_t ConstraintCount(isl_pw_aff* value) {
-  return 1 + static_cast<uint64_t>(isl_pw_aff_n_piece(value));
-}
-
 /// Returns the estimated number of steps of an operation that examines each piece. Like the cost of a simplex
 /// algorithm, it grows with about the square of the size.
 uint64_t EstimateSteps(isl_set* set) {
@@ -95,133 +81,70 @@ uint64_t EstimateSteps(isl_set* set) {
   return size * static_cast<uint64_t>(1 + isl_set_dim(set, isl_dim_param));
 }
 
-/// Returns the set in which the comparison of two values is true; null if unknown. Most values are affine
-/// functions with one piece, for which isl's function for several pieces would be ten times slower.
-isl_set* Compared(const Affine& left, const Affine& right,
-                  isl_basic_set* (*of_one)(isl_aff*, isl_aff*),
-                  isl_set* (*of_several)(isl_pw_aff*, isl_pw_aff*)) {
-  isl_pw_aff* a = left.get();
-  isl_pw_aff* b = right.get();
-  if (!a || !b || !left.context()->Spend(ConstraintCount(a) * ConstraintCount(b))) return nullptr;
-  bool are_one = isl_pw_aff_isa_aff(a) == isl_bool_true && isl_pw_aff_isa_aff(b) == isl_bool_true;
-  if (!are_one) return of_several(isl_pw_aff_copy(a), isl_pw_aff_copy(b));
-  isl_aff* first = isl_pw_aff_as_aff(isl_pw_aff_copy(a));
-  isl_aff* second = isl_pw_aff_as_aff(isl_pw_aff_copy(b));
-  first = isl_aff_align_params(first, isl_aff_get_space(second));
-  second = isl_aff_align_params(second, isl_aff_get_space(first));
-  return isl_set_from_basic_set(of_one(first, second));
-}
-
-/// Combines two values if both are known and enough steps are left; otherwise returns null.
-isl_pw_aff* CombineKnown(isl_pw_aff* (*combine)(isl_pw_aff*, isl_pw_aff*), const Affine& a,
-                         const Affine& b) {
-  if (!a.known() || !b.known() ||
-      !a.context()->Spend(ConstraintCount(a.get()) * ConstraintCount(b.get())))
-    return nullptr;
-  return combine(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get()));
-}
-
 int IslParamCount(isl_set* set) { return isl_set_dim(set, isl_dim_param); }
 
 }  // namespace
 
-SetContext::SetContext(std::optional<uint64_t> most)
-    : most_(most.value_or(kNoLimit)), context_(isl_ctx_alloc()) {
-  isl_options_set_on_error(context_, ISL_ON_ERROR_CONTINUE);
-}
+/// A set in linear form, in isl's form, or in both.
+struct PointSet::Body {
+  Body() = default;
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+  ~Body() { isl_set_free(set); }
 
-SetContext::~SetContext() { isl_ctx_free(context_); }
-
-void SetContext::Allow(uint64_t steps) const {
-  left_ = std::min(steps, most_);
-  isl_ctx_reset_operations(context_);
-  isl_ctx_set_max_operations(context_, OperationsFor(left_));
-}
-
-bool SetContext::Spend(uint64_t steps) const {
-  bool enough = steps <= left_;
-  left_ = enough ? left_ - steps : 0;
-  return enough;
-}
-
-// -- Affine ------------------------------------------------------------------------------------
-
-Affine::Affine(const SetContext* context, isl_pw_aff* taken) : context_(context) {
-  if (taken) value_ = std::shared_ptr<isl_pw_aff>(taken, isl_pw_aff_free);
-}
-
-Affine Affine::Constant(const SetContext& context, int64_t value) {
-  return {&context, isl_pw_aff_val_on_domain(UniverseOf(context.get()),
-                                             isl_val_int_from_si(context.get(), value))};
-}
-
-Affine Affine::Variable(const SetContext& context, const std::string& name) {
-  isl_id* id = IdOf(context.get(), name);
-  isl_space* space =
-      isl_space_add_param_id(isl_space_params_alloc(context.get(), 0), isl_id_copy(id));
-  return {&context, isl_pw_aff_param_on_domain_id(isl_set_universe(space), id)};
-}
-
-Affine operator+(const Affine& a, const Affine& b) {
-  return {a.context_, CombineKnown(isl_pw_aff_add, a, b)};
-}
-Affine operator-(const Affine& a, const Affine& b) {
-  return {a.context_, CombineKnown(isl_pw_aff_sub, a, b)};
-}
-Affine Min(const Affine& a, const Affine& b) {
-  return {a.context_, CombineKnown(isl_pw_aff_min, a, b)};
-}
-Affine Max(const Affine& a, const Affine& b) {
-  return {a.context_, CombineKnown(isl_pw_aff_max, a, b)};
-}
-
-Affine operator*(int64_t factor, const Affine& a) {
-  if (!a.known()) return {};
-  isl_val* by = isl_val_int_from_si(isl_pw_aff_get_ctx(a.get()), factor);
-  return {a.context_, isl_pw_aff_scale_val(isl_pw_aff_copy(a.get()), by)};
-}
-
-Affine Affine::FloorDivide(int64_t divisor) const {
-  if (!known()) return {};
-  isl_val* by = isl_val_int_from_si(isl_pw_aff_get_ctx(get()), divisor);
-  return {context_, isl_pw_aff_floor(isl_pw_aff_scale_down_val(isl_pw_aff_copy(get()), by))};
-}
-
-size_t Affine::pieces() const {
-  return known() ? static_cast<size_t>(isl_pw_aff_n_piece(get())) : 0;
-}
-
-Affine Affine::Choose(const Affine& a, const Affine& b) const {
-  if (!known() || !a.known() || !b.known()) return {};
-  if (!context_->Spend(ConstraintCount(get()) * ConstraintCount(a.get()) *
-                       ConstraintCount(b.get())))
-    return {};
-  return {context_, isl_pw_aff_cond(isl_pw_aff_copy(get()), isl_pw_aff_copy(a.get()),
-                                    isl_pw_aff_copy(b.get()))};
-}
-
-// -- PointSet ----------------------------------------------------------------------------------
+  std::optional<LinearPieces> pieces;
+  bool may_have_pieces = true;  ///< false if the set of isl has no linear form
+  isl_set* set = nullptr;       ///< null if not yet needed
+};
 
 PointSet::PointSet(const SetContext* context, isl_set* taken) : context_(context) {
-  if (taken) set_ = std::shared_ptr<isl_set>(taken, isl_set_free);
+  if (!taken) return;
+  body_ = std::make_shared<Body>();
+  body_->set = taken;
 }
 
-PointSet PointSet::All(const SetContext& context) { return {&context, UniverseOf(context.get())}; }
-
-PointSet PointSet::None(const SetContext& context) {
-  return {&context, isl_set_empty(isl_space_params_alloc(context.get(), 0))};
+PointSet::PointSet(const SetContext* context, LinearPieces pieces)
+    : body_(std::make_shared<Body>()), context_(context) {
+  body_->pieces = std::move(pieces);
 }
 
-/// If one of the sets has a single piece, intersects piece by piece. isl itself would first check whether the
+const LinearPieces* PointSet::linear() const {
+  if (!body_->pieces && body_->may_have_pieces) {
+    body_->pieces = ReadIslSet(body_->set, context_->table());
+    body_->may_have_pieces = body_->pieces.has_value();
+  }
+  return body_->pieces ? &*body_->pieces : nullptr;
+}
+
+isl_set* PointSet::get() const {
+  if (!body_->set) body_->set = MakeIslSet(context_->get(), context_->table(), *body_->pieces);
+  return body_->set;
+}
+
+PointSet PointSet::All(const SetContext& context) { return {&context, LinearPieces{{}}}; }
+
+PointSet PointSet::None(const SetContext& context) { return {&context, LinearPieces()}; }
+
+MayHavePoint PointSet::MayHavePointTest() const {
+  return
+      [context = context_](const LinearPiece& piece) { return context->HasPoint(piece) != false; };
+}
+
+/// If one of the sets has a single piece, isl intersects piece by piece. Otherwise it would first check whether the
 /// sets are equal, and then check each piece for emptiness.
 PointSet operator&(const PointSet& a, const PointSet& b) {
   if (!a.known() || !b.known() || !a.MaySpend(b)) return {};
-  isl_set* first = isl_set_copy(a.set_.get());
-  isl_set* second = isl_set_copy(b.set_.get());
-  if (a.pieces() != 1 && b.pieces() != 1) return {a.context_, isl_set_intersect(first, second)};
+  if (a.linear() && b.linear())
+    return {a.context_, Intersect(*a.linear(), *b.linear(), a.MayHavePointTest())};
+  isl_set* first = isl_set_copy(a.get());
+  isl_set* second = isl_set_copy(b.get());
+  // isl may have dropped an empty piece.
+  bool first_is_one = isl_set_n_basic_set(first) == 1;
+  if (!first_is_one && isl_set_n_basic_set(second) != 1)
+    return {a.context_, isl_set_intersect(first, second)};
   first = isl_set_align_params(first, isl_set_get_space(second));
   second = isl_set_align_params(second, isl_set_get_space(first));
-  if (a.pieces() != 1) std::swap(first, second);
+  if (!first_is_one) std::swap(first, second);
   Pieces pieces{PieceOf(first)};
   isl_set_foreach_basic_set(second, AddIntersection, &pieces);
   if (!pieces.any) pieces.all = isl_set_empty(isl_set_get_space(second));
@@ -232,41 +155,77 @@ PointSet operator&(const PointSet& a, const PointSet& b) {
 
 PointSet operator|(const PointSet& a, const PointSet& b) {
   if (!a.known() || !b.known() || !a.MaySpend()) return {};
-  return {a.context_, isl_set_union(isl_set_copy(a.set_.get()), isl_set_copy(b.set_.get()))};
+  if (a.linear() && b.linear()) return {a.context_, Unite(*a.linear(), *b.linear())};
+  return {a.context_, isl_set_union(isl_set_copy(a.get()), isl_set_copy(b.get()))};
 }
 
 PointSet operator-(const PointSet& a, const PointSet& b) {
   if (!a.known() || !b.known() || !a.MaySpend(b)) return {};
-  return {a.context_, isl_set_subtract(isl_set_copy(a.set_.get()), isl_set_copy(b.set_.get()))};
+  if (a.linear() && b.linear()) {
+    return {a.context_,
+            Subtract(*a.linear(), *b.linear(), a.context_->table(), a.MayHavePointTest())};
+  }
+  return {a.context_, isl_set_subtract(isl_set_copy(a.get()), isl_set_copy(b.get()))};
 }
 
-bool PointSet::MaySpend() const { return context_->Spend(EstimateSteps(set_.get())); }
+uint64_t PointSet::Size() const {
+  if (!body_->pieces) return ConstraintCount(body_->set);
+  uint64_t size = 1;
+  for (const LinearPiece& piece : *body_->pieces) size += 1 + ConstraintCount(piece);
+  return size;
+}
+
+/// Returns the estimated number of steps of an operation that examines each piece. Like the cost of a simplex
+/// algorithm, it grows with about the square of the size.
+uint64_t PointSet::EstimateSteps() const {
+  if (!body_->pieces) return proofs::EstimateSteps(body_->set);
+  return Size() * (1 + context_->table().Variables(*body_->pieces).size());
+}
+
+bool PointSet::MaySpend() const { return context_->Spend(EstimateSteps()); }
 bool PointSet::MaySpend(const PointSet& other) const {
-  return context_->Spend(EstimateSteps(set_.get()) * ConstraintCount(other.set_.get()));
+  return context_->Spend(EstimateSteps() * other.Size());
 }
 
 size_t PointSet::pieces() const {
-  return known() ? static_cast<size_t>(isl_set_n_basic_set(set_.get())) : 0;
+  if (!known()) return 0;
+  return body_->pieces ? body_->pieces->size()
+                       : static_cast<size_t>(isl_set_n_basic_set(body_->set));
 }
 
 std::optional<bool> PointSet::IsEmpty() const {
   if (!known() || !MaySpend()) return std::nullopt;
-  isl_bool empty = isl_set_is_empty(set_.get());
-  return empty == isl_bool_error ? std::nullopt : std::optional(empty == isl_bool_true);
+  if (!linear()) {
+    isl_bool empty = isl_set_is_empty(get());
+    return empty == isl_bool_error ? std::nullopt : std::optional(empty == isl_bool_true);
+  }
+  std::optional<bool> is_empty = true;
+  for (const LinearPiece& piece : *linear()) {
+    std::optional<bool> has_point = context_->HasPoint(piece);
+    if (has_point == true) return false;
+    if (!has_point) is_empty = std::nullopt;
+  }
+  return is_empty;
 }
 
 bool PointSet::IsSurelySubsetOf(const PointSet& other) const {
   return known() && other.known() && MaySpend(other) &&
-         isl_set_is_subset(set_.get(), other.set_.get()) == isl_bool_true;
+         isl_set_is_subset(get(), other.get()) == isl_bool_true;
 }
 
 std::set<std::string> PointSet::Variables() const {
   std::set<std::string> names;
   if (!known()) return names;
-  for (int i = 0; i < IslParamCount(set_.get()); ++i) {
-    bool used = isl_set_involves_dims(set_.get(), isl_dim_param, static_cast<unsigned>(i), 1) ==
-                isl_bool_true;
-    if (used) names.insert(IslParamName(set_.get(), i));
+  if (body_->pieces) {
+    for (VariableId variable : context_->table().Variables(*body_->pieces))
+      names.insert(context_->table().Name(variable));
+    return names;
+  }
+  isl_set* set = get();
+  for (int i = 0; i < IslParamCount(set); ++i) {
+    bool used =
+        isl_set_involves_dims(set, isl_dim_param, static_cast<unsigned>(i), 1) == isl_bool_true;
+    if (used) names.insert(IslParamName(set, i));
   }
   return names;
 }
@@ -276,41 +235,57 @@ bool PointSet::Mentions(const std::string& variable) const {
 }
 
 PointSet PointSet::WithSome(const std::vector<std::string>& variables) const {
-  if (!known()) return {};
-  isl_ctx* context = isl_set_get_ctx(set_.get());
-  isl_set* set = isl_set_copy(set_.get());
+  PointSet left = *this;
   for (const std::string& name : variables) {
-    if (set && !context_->Spend(EstimateSteps(set))) set = isl_set_free(set);
-    set = isl_set_project_out_param_id(set, IdOf(context, name));
+    if (!left.known() || !left.MaySpend()) return {};
+    left = left.WithSomeValue(name);
   }
-  return {context_, set};
+  return left;
+}
+
+PointSet PointSet::WithSomeValue(const std::string& variable) const {
+  LinearTable& table = context_->table();
+  if (linear()) {
+    if (auto pieces = Project(*linear(), table.Variable(variable), table))
+      return {context_, *std::move(pieces)};
+  }
+  isl_id* id = IdOf(context_->get(), variable);
+  return {context_, isl_set_project_out_param_id(isl_set_copy(get()), id)};
 }
 
 PointSet PointSet::Renamed(const std::map<std::string, std::string>& names) const {
-  if (!known()) return {};
-  isl_set* set = isl_set_copy(set_.get());
-  for (int i = 0; i < IslParamCount(set_.get()); ++i) {
-    auto name = names.find(IslParamName(set_.get(), i));
+  if (!known() || names.empty()) return *this;
+  LinearTable& table = context_->table();
+  if (linear()) {
+    std::map<VariableId, VariableId> numbers;
+    for (const auto& [name, other] : names) numbers[table.Variable(name)] = table.Variable(other);
+    LinearPieces renamed;
+    for (const LinearPiece& piece : *linear()) renamed.push_back(table.Renamed(piece, numbers));
+    return {context_, std::move(renamed)};
+  }
+  isl_set* set = isl_set_copy(get());
+  for (int i = 0; i < IslParamCount(get()); ++i) {
+    auto name = names.find(IslParamName(get(), i));
     if (name == names.end()) continue;
     set = isl_set_set_dim_id(set, isl_dim_param, static_cast<unsigned>(i),
-                             IdOf(isl_set_get_ctx(set_.get()), name->second));
+                             IdOf(context_->get(), name->second));
   }
   return {context_, set};
 }
 
 PointSet PointSet::SimplifiedWithin(const PointSet& facts) const {
   if (!known() || !facts.known() || !MaySpend(facts)) return {};
-  return {context_, isl_set_gist(isl_set_copy(set_.get()), isl_set_copy(facts.set_.get()))};
+  return {context_, isl_set_gist(isl_set_copy(get()), isl_set_copy(facts.get()))};
 }
 
 Affine PointSet::Indicator() const {
   if (!known() || !MaySpend()) return {};
-  return {context_, isl_set_indicator_function(isl_set_copy(set_.get()))};
+  return {context_, isl_set_indicator_function(isl_set_copy(get()))};
 }
 
 PointSet PointSet::Joined() const {
-  if (!known() || !MaySpend()) return *this;
-  PointSet joined(context_, isl_set_coalesce(isl_set_copy(set_.get())));
+  if (!known() || pieces() < 2 || !MaySpend()) return *this;
+  PointSet joined(context_, isl_set_coalesce(isl_set_copy(get())));
   return joined.known() ? joined : *this;
 }
 
@@ -373,7 +348,7 @@ std::vector<Affine> PointSet::UpperBounds(const std::string& variable,
   std::vector<Affine> bounds;
   if (!known()) return bounds;
   BoundSearch search{variable, &without, {}};
-  isl_set_foreach_basic_set(set_.get(), AddUpperBounds, &search);
+  isl_set_foreach_basic_set(get(), AddUpperBounds, &search);
   for (isl_aff* bound : search.found) {
     Affine affine(context_, isl_pw_aff_from_aff(bound));
     bool is_new = true;
@@ -386,8 +361,8 @@ std::vector<Affine> PointSet::UpperBounds(const std::string& variable,
 
 std::optional<Point> PointSet::Least(const std::vector<std::string>& order) const {
   if (!known() || !MaySpend()) return std::nullopt;
-  isl_ctx* context = isl_set_get_ctx(set_.get());
-  isl_set* set = isl_set_from_params(isl_set_drop_unused_params(isl_set_copy(set_.get())));
+  isl_ctx* context = context_->get();
+  isl_set* set = isl_set_from_params(isl_set_drop_unused_params(isl_set_copy(get())));
   std::vector<std::string> names;
   auto move = [&](int from) {
     names.push_back(IslParamName(set, from));
@@ -414,18 +389,6 @@ std::optional<Point> PointSet::Least(const std::vector<std::string>& order) cons
   }
   isl_point_free(point);
   return found;
-}
-
-PointSet Equal(const Affine& a, const Affine& b) {
-  return {a.context(), Compared(a, b, isl_aff_eq_basic_set, isl_pw_aff_eq_set)};
-}
-
-PointSet Less(const Affine& a, const Affine& b) {
-  return {a.context(), Compared(a, b, isl_aff_lt_basic_set, isl_pw_aff_lt_set)};
-}
-
-PointSet AtMost(const Affine& a, const Affine& b) {
-  return {a.context(), Compared(a, b, isl_aff_le_basic_set, isl_pw_aff_le_set)};
 }
 
 }  // namespace kdl::proofs

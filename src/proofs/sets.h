@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,14 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "proofs/linear.h"
+
 struct isl_ctx;
 struct isl_pw_aff;
 struct isl_set;
 
 namespace kdl::proofs {
 
-// Sets of integer points and affine functions on them: a wrapper around isl, https://libisl.sourceforge.io. A
-// point assigns a number to each variable. Variables have names, and a set says nothing about variables that
+// Sets of integer points and affine functions on them. Sets of linear constraints are handled by `linear_sets.h`, all
+// others by isl, https://libisl.sourceforge.io. A point assigns a number to each variable. Variables have names, and a set says nothing about variables that
 // it does not mention. A result that takes too many steps, or that depends on such a result, is unknown:
 // `known()` is false, and functions that ask about it return no answer.
 
@@ -40,11 +43,17 @@ class SetContext {
   /// until `Allow` is called.
   bool Spend(uint64_t steps) const;
 
+  LinearTable& table() const { return table_; }
+  /// Returns whether the piece has an integer point; nothing if isl does not find out.
+  std::optional<bool> HasPoint(const LinearPiece& piece) const;
+
  private:
   static constexpr uint64_t kNoLimit = ~uint64_t{0};
   uint64_t most_;
   mutable uint64_t left_ = kNoLimit;
   isl_ctx* context_;
+  mutable LinearTable table_;
+  mutable std::map<LinearPiece, bool> has_point_;  ///< answers to earlier questions
 };
 
 /// A piecewise affine integer function of variables, including quotients by positive constants.
@@ -54,9 +63,11 @@ class Affine {
   static Affine Constant(const SetContext& context, int64_t value);
   static Affine Variable(const SetContext& context, const std::string& name);
 
-  bool known() const { return value_ != nullptr; }
+  bool known() const { return linear_ || value_; }
   size_t pieces() const;
-  isl_pw_aff* get() const { return value_.get(); }
+  /// Returns the function as a linear form; null if it has quotients or several pieces.
+  const LinearForm* linear() const { return linear_.get(); }
+  isl_pw_aff* get() const;
   const SetContext* context() const { return context_; }
 
   friend Affine operator+(const Affine& a, const Affine& b);
@@ -71,7 +82,10 @@ class Affine {
  private:
   friend class PointSet;
   Affine(const SetContext* context, isl_pw_aff* taken);
-  std::shared_ptr<isl_pw_aff> value_;
+  Affine(const SetContext* context, LinearForm linear);
+
+  std::shared_ptr<const LinearForm> linear_;
+  mutable std::shared_ptr<isl_pw_aff> value_;  ///< null if not known or not yet needed
   const SetContext* context_ = nullptr;
 };
 
@@ -110,7 +124,7 @@ class PointSet {
   static PointSet All(const SetContext& context);
   static PointSet None(const SetContext& context);
 
-  bool known() const { return set_ != nullptr; }
+  bool known() const { return body_ != nullptr; }
 
   friend PointSet operator&(const PointSet& a, const PointSet& b);
   friend PointSet operator|(const PointSet& a, const PointSet& b);
@@ -163,13 +177,23 @@ class PointSet {
   /// Whether enough steps are left to examine this set together with each piece of another one.
   bool MaySpend(const PointSet& other) const;
 
+  struct Body;
   PointSet(const SetContext* context, isl_set* taken);
-  std::shared_ptr<isl_set> set_;
+  PointSet(const SetContext* context, LinearPieces pieces);
+  /// Returns the pieces of the set; null if it has quotients or numbers that do not fit.
+  const LinearPieces* linear() const;
+  /// Returns the set in the form of isl; null if isl fails.
+  isl_set* get() const;
+  /// Returns the number of pieces and their constraints.
+  uint64_t Size() const;
+  uint64_t EstimateSteps() const;
+  PointSet WithSomeValue(const std::string& variable) const;
+  std::function<bool(const LinearPiece&)> MayHavePointTest() const;
+
+  std::shared_ptr<Body> body_;
   const SetContext* context_ = nullptr;
 
-  friend PointSet Equal(const Affine& a, const Affine& b);
-  friend PointSet Less(const Affine& a, const Affine& b);
-  friend PointSet AtMost(const Affine& a, const Affine& b);
+  friend struct Comparison;
 };
 PointSet Equal(const Affine& a, const Affine& b);
 PointSet Less(const Affine& a, const Affine& b);

@@ -151,7 +151,7 @@ std::optional<std::vector<PieceBounds>> PointSet::BoundsOf(
     const std::vector<std::string>& variables) const {
   if (!known() || !MaySpend()) return std::nullopt;
   PieceReader reader{variables, {}};
-  bool read = isl_set_foreach_basic_set(set_.get(), ReadPiece, &reader) == isl_stat_ok;
+  bool read = isl_set_foreach_basic_set(get(), ReadPiece, &reader) == isl_stat_ok;
   return read && reader.fits ? std::optional(std::move(reader.pieces)) : std::nullopt;
 }
 
