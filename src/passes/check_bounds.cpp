@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "ir/op_info.h"
 #include "ir/views.h"
@@ -134,13 +136,61 @@ class BoundsChecker {
   LaunchBounds launch_bounds_;
 };
 
+/// Returns the ops that have a bounds mode, in the order of the code.
+std::vector<Op*> BoundedOps(const ir::Function& function) {
+  std::vector<Op*> ops;
+  ir::Walk(function.body, [&](Op* op) {
+    if (op->HasAttr(AttrKey::BoundsMode)) ops.push_back(op);
+  });
+  return ops;
+}
+
+std::vector<BoundsMode> ModesOf(const std::vector<Op*>& ops) {
+  std::vector<BoundsMode> modes;
+  for (const Op* op : ops) modes.push_back(op->attr<AttrKey::BoundsMode>());
+  return modes;
+}
+
+/// A function in which the pass has changed nothing but bounds modes.
+struct Settled {
+  const ir::Function* function;
+  std::vector<BoundsMode> before;
+};
+
+/// Takes the bounds modes of a function that was alike before the pass, such as an instance for another type. Returns
+/// false if there is none.
+bool TakeModes(const ir::Function& function, const std::vector<Settled>& settled) {
+  std::vector<Op*> ops = BoundedOps(function);
+  std::vector<BoundsMode> before = ModesOf(ops);
+  auto is_alike = [&](const Settled& other) {
+    return other.before == before &&
+           proofs::AreAlike(*other.function, function, proofs::BoundsModes::Ignored);
+  };
+  auto alike = std::ranges::find_if(settled, is_alike);
+  if (alike == settled.end()) return false;
+  std::vector<BoundsMode> modes = ModesOf(BoundedOps(*alike->function));
+  for (size_t i = 0; i < ops.size(); ++i)
+    ops[i]->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(modes[i]));
+  return true;
+}
+
+void CheckFunction(PassContext& context, ir::Function& function) {
+  BoundsChecker checker(context, function);
+  for (const AccessView& view : proofs::AccessesIn(function.body)) checker.Check(view);
+  for (Op* op : OpsOfKind(function, OpKind::Gather)) checker.Check(ir::GatherOp(op));
+}
+
 }  // namespace
 
 void RunCheckBounds(PassContext& context) {
+  std::vector<Settled> settled;
   for (ir::Function* function : context.module.functions()) {
-    BoundsChecker checker(context, *function);
-    for (const AccessView& view : proofs::AccessesIn(function->body)) checker.Check(view);
-    for (Op* op : OpsOfKind(*function, OpKind::Gather)) checker.Check(ir::GatherOp(op));
+    if (TakeModes(*function, settled)) continue;
+    std::vector<BoundsMode> before = ModesOf(BoundedOps(*function));
+    size_t reports = context.diagnostics.all().size();
+    CheckFunction(context, *function);
+    if (context.diagnostics.all().size() == reports)
+      settled.push_back({function, std::move(before)});
   }
 }
 

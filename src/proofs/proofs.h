@@ -28,6 +28,7 @@ namespace kdl::proofs {
 //   may a sum overflow 64 bits?               Wraps       how far numbers are from 0
 //   which elements may a launch read?         FindNeededParts   boxes, in sizes and parameters
 //   is a value known, are two values equal?   ConstantBits, TableValues, ValueNumbers
+//   do two kernels have the same answers?     AreAlike
 //
 // The answer `true` is a proof for all launches that are not refused, regardless of the data. Code without a
 // proof need not be wrong unless there is an example. What the proofs assume about launches is listed in
@@ -38,6 +39,13 @@ struct Limits {
   /// The maximum number of steps for each query; if empty, each query has its own maximum.
   std::optional<uint64_t> steps = {};
 };
+
+/// Whether the bounds modes of accesses count when kernels are compared.
+enum class BoundsModes : uint8_t { Compared, Ignored };
+/// Returns whether the functions are equal except for their names and for types that no proof depends on, such as those
+/// of the data of two instances of a generic kernel. If so, all queries have the same answers for both.
+bool AreAlike(const ir::Function& a, const ir::Function& b,
+              BoundsModes modes = BoundsModes::Compared);
 
 /// Parts (index ranges) of a dimension, one for each block, whose bounds come from `in` tables:
 ///

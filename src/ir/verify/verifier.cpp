@@ -454,9 +454,14 @@ std::vector<Fault> FindFaults(const Module& module) {
   return faults;
 }
 
-std::vector<std::string> Verify(const Module& module) {
+std::vector<std::string> Verify(const Module& module) { return Verify(module, module.functions()); }
+
+std::vector<std::string> Verify(const Module& module, std::span<Function* const> functions) {
+  std::vector<Fault> faults;
+  for (const Function* function : functions)
+    FunctionVerifier(module, *function, faults).VerifyFunction();
   std::vector<std::string> sentences;
-  for (const Fault& fault : FindFaults(module)) sentences.push_back(Sentence(fault));
+  for (const Fault& fault : faults) sentences.push_back(Sentence(fault));
   return sentences;
 }
 

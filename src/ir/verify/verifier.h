@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ std::vector<Fault> FindFaults(const Module& module);
 
 /// Returns the violations as sentences that name the function and the op; empty if there are none.
 std::vector<std::string> Verify(const Module& module);
+/// The same for some functions of the module.
+std::vector<std::string> Verify(const Module& module, std::span<Function* const> functions);
 
 /// Checks that a kernel contains only loops over scalars and scratch memory. Returns a sentence for each
 /// remainder of the tile level: tiles, ops on tiles, and accesses that are not proven or access more than
