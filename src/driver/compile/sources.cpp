@@ -38,17 +38,35 @@ bool OpensBracket(std::string_view text) {
   return at != std::string_view::npos && text[at] == '(';
 }
 
-/// Returns the identifiers in source text, including those in comments. Also returns `%`, because a
-/// library function implements it for floats, and `fn(` if the text has types of function parameters.
+/// If a comment or a string begins at `at`, returns where it ends; otherwise returns `at`.
+size_t AfterText(std::string_view text, size_t at) {
+  auto after = [&](size_t found, size_t length) {
+    return found == std::string_view::npos ? text.size() : found + length;
+  };
+  if (text.substr(at).starts_with("//")) return after(text.find_first_of("\r\n", at), 0);
+  if (text.substr(at).starts_with("/*")) return after(text.find("*/", at + 2), 2);
+  if (text[at] != '"') return at;
+  size_t end = text.find_first_of("\"\\", at + 1);
+  while (end != std::string_view::npos && text[end] == '\\') end = text.find_first_of("\"\\", end + 2);
+  return after(end, 1);
+}
+
+/// Returns the identifiers in source text. Also returns `%`, because a library function implements it for floats, and `fn(`
+/// if the text has types of function parameters.
 std::unordered_set<std::string_view> IdentifiersIn(std::string_view text) {
   std::unordered_set<std::string_view> words;
   for (size_t at = 0; at < text.size();) {
-    size_t end = at;
-    while (end < text.size() && IsWordPart(text[end])) ++end;
-    if (end > at) words.insert(text.substr(at, end - at));
-    if (end < text.size() && text[end] == '%') words.insert("%");
-    if (text.substr(at, end - at) == "fn" && OpensBracket(text.substr(end))) words.insert("fn(");
-    at = std::max(end, at) + 1;
+    size_t end = AfterText(text, at);
+    if (end == at && !IsWordPart(text[at])) {
+      if (text[at] == '%') words.insert("%");
+      ++end;
+    } else if (end == at) {
+      while (end < text.size() && IsWordPart(text[end])) ++end;
+      std::string_view word = text.substr(at, end - at);
+      words.insert(word);
+      if (word == "fn" && OpensBracket(text.substr(end))) words.insert("fn(");
+    }
+    at = end;
   }
   return words;
 }
