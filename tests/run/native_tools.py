@@ -39,6 +39,18 @@ SHORT = """export kernel scale(x: in f32[N], y: out f32[N]) {
     }
 }
 """
+# Types that lldb does not know, or shows as letters, and a size that is an expression.
+SHAPES = """kernel shapes(w: bf16, x: in bf16[N], n: in u8[4], z: in f32[(N + 15) / 16], y: out f32[N]) {
+    spmd for i in N by 16 {
+        let a = x[i];
+        let b = a as i8;
+        let c = b - 2;
+        let d = a as f32;
+        y[i] = d + (c as f32) + (w as f32) + (n[0] as f32) + z[0];
+    }
+}
+export program run(x: in bf16[N], n: in u8[4], z: in f32[(N + 15) / 16], y: out f32[N]) { spmd(core_num = 1) shapes(1.5, x, n, z, y); }
+"""
 
 
 def call(*words, cwd=None, code=0):
@@ -84,18 +96,45 @@ def check_perf(folder):
     return None
 
 
+def lldb(program, line, arguments, *commands):
+    """Returns what lldb prints for the commands when the program stops at a line of its source, or None if it cannot run here."""
+    words = ["lldb-19", "--no-lldbinit", "--batch", "-o", f"command script import {BUILD}/share/lldb/kernelc/kdl_formatters.py"]
+    for command in (f"breakpoint set --file {program.name}.kdl --line {line}", "run", *commands):
+        words += ["-o", command]
+    found = call(*words, "--", program, *arguments, "--core-num", "1", code=None)
+    return None if "cannot launch" in found or "personality set failed" in found else found
+
+
 def check_lldb(folder):
     out = folder / "unoptimized"
-    call("kernelc", "build", "-g", "-O0", "--emit", "exe", "--target", TARGET, "-o", out, SOFTMAX)
-    found = call("lldb-19", "--no-lldbinit", "--batch", "-o", "breakpoint set --file softmax.kdl --line 9", "-o", "run",
-                 "-o", "frame variable r c m2 R", "-o", "bt 1", "--", out / "softmax", *SIZES[SOFTMAX],
-                 "--arg", "x=1", "--core-num", "1", code=None)
-    if "cannot launch" in found or "personality set failed" in found:
+    (folder / "shapes.kdl").write_text(SHAPES)
+    for file in (SOFTMAX, folder / "shapes.kdl"):
+        call("kernelc", "build", "-g", "-O0", "--emit", "exe", "--target", TARGET, "-o", out, file)
+    # A block has room for 4 rows, of which only 3 exist.
+    found = lldb(out / "softmax", 9, [*SIZES[SOFTMAX][:3], "R=3", "--set", "C=2", "--arg", "x=1"],
+                 "frame variable r c m2 R t x", "frame variable t[1][1]", "bt 1")
+    if found is None:
         return checks.skip("lldb", "it cannot run programs here")
-    for part in (r"stop reason = breakpoint 1", r"softmax\.kdl:9", r"\(range\) r = \(start = 0, size = \d+\)", r"m2 = ", r"R = 40",
-                 r"frame #0: .*softmax"):
-        checks.expect(f"lldb: {part}", re.search(part, found), found)
+    rows = "{{1, 1}, {1, 1}, {1, 1}}"
+    expect_parts("softmax in lldb", found, "stop reason = breakpoint 1", "softmax.kdl:9", "(range) r = 0 .. 3", "(range) c = 0 .. 2",
+                 "(f32[r]) m2 = [r = 0 .. 3] {1, 1, 1}", "R = 3", f"(f32[r, c]) t = [r = 0 .. 3, c = 0 .. 2] {rows}",
+                 f"(f32[R, C]) x = [R = 3, C = 2] {rows}", "t[1][1] = 1", "frame #0: ", f"`softmax(x=[R = 3, C = 2] {rows}")
+    found = lldb(out / "shapes", 7, ["--program", "run", "--set", "N=40", "--arg", "x=iota", "--arg", "n=iota", "--arg", "z=0.5"],
+                 "frame variable a c w n z", "frame variable x[39]")
+    # The blocks of an elementwise kernel are executed as one, and 32 elements are shown.
+    expect_parts("shapes in lldb", found, f"(bf16[i]) a = [i = 0 .. 40] {{{', '.join(map(str, range(32)))}, ...}}",
+                 f"(i8[i]) c = [i = 0 .. 40] {{{', '.join(map(str, range(-2, 30)))}, ...}}",
+                 "w = 1.5", "(u8[4]) n = [4] {0, 1, 2, 3}", "z = [((N + 15) / 16) = 3] {0.5, 0.5, 0.5}", "x[39] = 39")
     return None
+
+
+def expect_parts(what, text, *parts):
+    """Checks that the text contains all parts, in this order."""
+    at = 0
+    for part in parts:
+        found = text.find(part, at)
+        checks.expect(f"{what}: {part}", found >= 0, text)
+        at = max(found, at)
 
 
 def check_address_sanitizer(folder):

@@ -10,11 +10,13 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Returns how debuggers read an element. They do not know the narrow floats other than f16, whose bits they show.
+/// Returns whether debuggers do not know the type. They get it as the integer that has its bits.
+bool IsUnknown(Scalar scalar) { return IsNarrowFloat(scalar) && scalar != Scalar::F16; }
+
+/// Returns how debuggers read an element.
 unsigned EncodingOf(Scalar scalar) {
   if (scalar == Scalar::Bool) return llvm::dwarf::DW_ATE_boolean;
-  if (IsFloat(scalar) && (!IsNarrowFloat(scalar) || scalar == Scalar::F16))
-    return llvm::dwarf::DW_ATE_float;
+  if (IsFloat(scalar) && !IsUnknown(scalar)) return llvm::dwarf::DW_ATE_float;
   return IsSigned(scalar) ? llvm::dwarf::DW_ATE_signed : llvm::dwarf::DW_ATE_unsigned;
 }
 
@@ -29,10 +31,14 @@ std::string TileName(const SourceVariable& variable) {
 
 llvm::DIType* DebugTypes::Element(Scalar scalar) {
   llvm::DIType*& known = elements_[scalar];
-  if (!known) {
-    known = builder_.createBasicType(Spelling(scalar), static_cast<uint64_t>(Bytes(scalar)) * 8,
-                                     EncodingOf(scalar));
-  }
+  if (known) return known;
+  uint64_t bits = static_cast<uint64_t>(Bytes(scalar)) * 8;
+  std::string name(Spelling(scalar));
+  bool is_unknown = IsUnknown(scalar);
+  known = builder_.createBasicType(is_unknown ? fmt::format("u{}", bits) : name, bits,
+                                   EncodingOf(scalar));
+  // lldb replaces the names of basic types by those of C, but keeps the name of a typedef, by which the formatters know it.
+  if (is_unknown) known = builder_.createTypedef(known, name, nullptr, 0, nullptr);
   return known;
 }
 

@@ -5,31 +5,17 @@ the page about debugging in the guide. Otherwise, load it with `source`.
 """
 
 import itertools
+import os
 import re
-import struct
+import sys
 
 import gdb
 
+sys.path.append(os.path.dirname(os.path.realpath(__file__)))
+
+from kdl_values import FLOATS, narrow_text  # noqa: E402
+
 TILE = re.compile(r"^\w+\[([^\]]+)\]$")
-
-
-def narrow_float(bits, exponent_bits, fraction_bits, has_infinities):
-    """Returns the number with these bits: a sign, an exponent and a fraction."""
-    sign = -1.0 if bits >> (exponent_bits + fraction_bits) else 1.0
-    fraction = bits & ((1 << fraction_bits) - 1)
-    exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1)
-    bias = (1 << (exponent_bits - 1)) - 1
-    if exponent == (1 << exponent_bits) - 1:
-        if has_infinities:
-            return float("nan") if fraction else sign * float("inf")
-        if fraction == (1 << fraction_bits) - 1:
-            return float("nan")
-    if exponent == 0:
-        return sign * fraction * 2.0 ** (1 - bias - fraction_bits)
-    return sign * (1 + fraction / (1 << fraction_bits)) * 2.0 ** (exponent - bias)
-
-
-FLOATS = {"bf16": (8, 7, True), "f8e4m3": (4, 3, False), "f8e5m2": (5, 2, True)}
 
 
 class NarrowFloat:
@@ -37,8 +23,7 @@ class NarrowFloat:
         self.value = value
 
     def to_string(self):
-        number = narrow_float(int(self.value), *FLOATS[self.value.type.name])
-        return f"{struct.unpack('f', struct.pack('f', number))[0]:g}"
+        return narrow_text(int(self.value), self.value.type.name)
 
 
 class Range:
