@@ -50,7 +50,9 @@
 #define KDL_CLUSTER_EVENT(FIELD)                                                                    \
   FIELD(uint64_t, kind)              /* a kdl_cluster_event_kind */                                 \
   FIELD(uint64_t, core)              /* index within the call */                                    \
-  FIELD(uint64_t, number)            /* index of the core's copy or barrier */
+  FIELD(uint64_t, number)            /* index of the core's copy or barrier */                      \
+  FIELD(uint64_t, bytes)             /* of a copy that begins */                                    \
+  FIELD(uint64_t, ns)                /* when it happened, by CLOCK_MONOTONIC of the host; 0 if the cluster has no such clock */
 
 #define KDL_CLUSTER_WORKER(FIELD)                                                                   \
   FIELD(uint64_t, core)              /* index within the call */                                    \

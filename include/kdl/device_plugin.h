@@ -70,7 +70,9 @@ typedef struct kdl_region {
  * names. If `stage` is -1, the whole core waited at a barrier. The functions are called from any thread while
  * the launch runs. Worker -1 is the whole device, timed by the device's own clock, for devices that do not
  * know when each core is busy. `ran_block` reports block number `block` of a core, in a stage or, if `stage` is
- * -1, outside of stages; only kernels that were compiled to be observed have it called. */
+ * -1, outside of stages; only kernels that were compiled to be observed have it called. `ran` reports
+ * anything else that the device knows about its parts: `part` names the part, such as "cluster 2 copies", and
+ * `what` what it did, such as a copy of `bytes` bytes. A `what` that begins with "waits" is a wait. */
 typedef struct kdl_observer {
   uint32_t size;    /* sizeof(kdl_observer) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -80,6 +82,8 @@ typedef struct kdl_observer {
                  int64_t end_ns);
   void (*ran_block)(void* context, int32_t worker, int32_t stage, int64_t core, int64_t block,
                     int64_t begin_ns, int64_t end_ns);
+  void (*ran)(void* context, const char* part, const char* what, int64_t begin_ns, int64_t end_ns,
+              int64_t bytes);
 } kdl_observer;
 
 /* A launch. All its members stay valid until the completion is called. */

@@ -14,6 +14,7 @@
 
 #include "cluster/cluster_memory.h"
 #include "cluster/cluster_process.h"
+#include "cluster/cluster_trace.h"
 #include "host/host_device.h"
 #include "kdl/cluster_description_reader.hpp"
 #include "kdl/device_keys.h"
@@ -221,9 +222,11 @@ class Launcher final : public WorkgroupDriver {
   Error Boot() {
     if (!module_.clusters.empty()) return nullptr;
     const ClusterDescription& description = device_.description;
+    // Whether launches are observed does not change while the clusters run.
+    const bool records = !device_.events.empty() || request_.observer != nullptr;
     for (std::int64_t number = 0; number < description.clusters; ++number) {
       KDL_RETURN_IF_ERROR(ClusterProcess::Start(description, *device_.memory, module_.image, number,
-                                                device_.events.empty() ? 0 : kMostEvents,
+                                                records ? kMostEvents : 0,
                                                 &module_.clusters.emplace_back()));
     }
     return WaitForAll("booted");
@@ -273,6 +276,9 @@ class Launcher final : public WorkgroupDriver {
     Release(call);
     if (error) return error;
     for (const auto& cluster : module_.clusters) cluster->TakeCounts(&device_.counts);
+    if (request_.observer != nullptr) {
+      for (const auto& cluster : module_.clusters) ReportEvents(*cluster, request_);
+    }
     return WriteEvents();
   }
 

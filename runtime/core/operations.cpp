@@ -287,7 +287,8 @@ Error LaunchOperation::Prepare() {
                  .busy = NoteBusy,
                  .context = this,
                  .waited = NoteWait,
-                 .ran_block = NoteBlock};
+                 .ran_block = NoteBlock,
+                 .ran = NoteRan};
     frame_.request.observer = &observer_;
   }
   acceptance_ = device_.Accepts(frame_.request);
@@ -330,6 +331,16 @@ void LaunchOperation::NoteBlock(void* context, std::int32_t worker, std::int32_t
     self.device_.scheduler().trace()->Add(
         {std::move(row), Concat("block of '", self.frame_.request.kernel->name, "'"), begin_ns,
          end_ns, 0, core, block});
+  } catch (const std::bad_alloc&) {  // omit the span from the trace
+  }
+}
+
+void LaunchOperation::NoteRan(void* context, const char* part, const char* what,
+                              std::int64_t begin_ns, std::int64_t end_ns, std::int64_t bytes) {
+  const auto& self = *static_cast<const LaunchOperation*>(context);
+  try {
+    self.device_.scheduler().trace()->Add(
+        {Concat(self.device_.uri(), " ", part), what, begin_ns, end_ns, bytes});
   } catch (const std::bad_alloc&) {  // omit the span from the trace
   }
 }

@@ -66,6 +66,8 @@ class LaunchOperation final : public Operation {
                        std::int32_t location, std::int64_t begin_ns, std::int64_t end_ns);
   static void NoteBlock(void* context, std::int32_t worker, std::int32_t stage, std::int64_t core,
                         std::int64_t block, std::int64_t begin_ns, std::int64_t end_ns);
+  static void NoteRan(void* context, const char* part, const char* what, std::int64_t begin_ns,
+                      std::int64_t end_ns, std::int64_t bytes);
   std::string CoreRow(std::int32_t worker) const;
 
   Device& device_;

@@ -41,6 +41,7 @@ enum : long {
   kSigaltstack = 132,
   kSigaction = 134,
   kNanosleep = 101,
+  kClockGettime = 113,
   kSetRlimit = 164,
   kMmap = 222,
   kMprotect = 226
@@ -99,6 +100,15 @@ __attribute__((no_builtin("memcpy"))) void CopyRow(char* to, const char* from, u
   for (; at < bytes; ++at) to[at] = from[at];
 }
 
+// Returns the time in nanoseconds of CLOCK_MONOTONIC, or 0 if it is not known. In the emulator, it is the clock of the host.
+uint64_t Now() {
+  constexpr long kMonotonic = 1;
+  constexpr uint64_t kSecond = 1000000000;
+  uint64_t time[2] = {0, 0};  // seconds and nanoseconds
+  const bool is_known = System(kClockGettime, kMonotonic, reinterpret_cast<long>(time)) == 0;
+  return is_known ? time[0] * kSecond + time[1] : 0;
+}
+
 void Fence() { asm volatile("fence rw, rw" ::: "memory"); }
 
 // -- block copies -------------------------------------------------------------------------------------
@@ -112,12 +122,12 @@ class Copies {
     mailbox_ = mailbox;
   }
 
-  void Note(kdl_cluster_event_kind kind, uint64_t number) {
+  void Note(kdl_cluster_event_kind kind, uint64_t number, uint64_t bytes = 0) {
     const uint64_t at = mailbox_->event_count;
     mailbox_->event_count = at + 1;
     if (mailbox_->events == 0 || at >= mailbox_->most_events) return;
     auto* events = reinterpret_cast<kdl_cluster_event*>(memory_ + mailbox_->events);
-    events[at] = {kind, core_, number};
+    events[at] = {kind, core_, number, bytes, Now()};
   }
 
   void BeginCore(uint64_t core) {
@@ -138,7 +148,7 @@ class Copies {
              int64_t from_stride) {
     if (begun_ - ended_ == kMost) CopyRows(kAll);
     waiting_[begun_ % kMost] = {to, from, row_bytes, rows, to_stride, from_stride};
-    Note(kdl_cluster_copy_begins, begun_++);
+    Note(kdl_cluster_copy_begins, begun_++, row_bytes * rows);
     mailbox_->copies = mailbox_->copies + 1;
     mailbox_->copied_bytes = mailbox_->copied_bytes + row_bytes * rows;
   }
