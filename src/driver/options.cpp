@@ -229,7 +229,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
 /// Whether `explain` is asked for a report on a file rather than for a topic.
 bool IsReport(const Options& options) {
   return options.workspace || options.placement || options.communication || options.copies ||
-         options.tiles || options.perf || options.assembly;
+         options.tiles || options.perf || options.assembly || options.trace;
 }
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
@@ -242,6 +242,7 @@ void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngin
   } else if (options.files.empty() && !optional && !options.help) {
     std::string_view what = info.most_files < 0 ? "a file or folder" : "a .kdl or .kir file";
     if (info.kind == Command::New) what = "the name of a project";
+    if (options.trace) what = "the file of a trace";
     diagnostics.Report(diag::FileMissing, {}, info.invocation, what)
         .Help(fmt::format("{} {}", info.invocation, info.words));
   }
@@ -256,7 +257,9 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   bool selects = options.tiles || options.perf || options.assembly;
   if (is_report && !selects && !options.kernel.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
-  if ((options.tiles || options.copies) && !options.html.empty())
+  if (is_report && !options.trace && !options.plot.empty())
+    diagnostics.Report(diag::OptionNeedsOption, {}, "--plot", "--trace");
+  if ((options.tiles || options.copies || options.trace) && !options.html.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--html",
                        "--workspace, --placement, --communication, --perf or --asm");
   constexpr std::string_view kOnlyCommunication[] = {"program", "set", "arg", "ranks"};
@@ -319,6 +322,8 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
     diagnostics.Report(diag::BadOptionValue, {}, "--sanitize", options.sanitize, "address");
   if (options.profile && !options.profile->empty() && options.profile != "blocks")
     diagnostics.Report(diag::BadOptionValue, {}, "--profile", *options.profile, "blocks");
+  if (options.command == Command::Run && !options.plot.empty() && !options.profile)
+    diagnostics.Report(diag::OptionNeedsOption, {}, "--plot", "--profile");
   DiagnosticEngine any;
   SetWarnings(options.warnings, any, diagnostics);
   if (!IsName(options.module)) {

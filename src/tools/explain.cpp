@@ -13,6 +13,7 @@
 #include "driver/files.h"
 #include "driver/report.h"
 #include "driver/run/devices.h"
+#include "support/io.h"
 #include "support/json_text.h"
 #include "support/near_names.h"
 #include "support/source.h"
@@ -28,7 +29,9 @@
 #include "tools/explain/tables.h"
 #include "tools/explain/workspace_map.h"
 #include "tools/pages.h"
+#include "tools/timing/profile.h"
 #include "tools/timing/selected_tiles.h"
+#include "tools/timing/time_line.h"
 
 namespace kdl::tools {
 
@@ -265,6 +268,24 @@ void ExplainCommunication(driver::Session& s) {
   driver::AddJson("communication", CommunicationJson(*report));
 }
 
+/// Reports the time line of a trace, and draws it if that is requested.
+void ExplainTrace(driver::Session& s) {
+  const std::string& file = s.options.files[0];
+  std::optional<std::string> text = driver::ReadInputFile(file, kMostOfTool, s.diagnostics);
+  if (!text) return;
+  Result<std::vector<ProfileSpan>> spans = ParseTrace(*text);
+  if (!spans.ok()) {
+    s.diagnostics.Report(driver::diag::CannotRead, {}, file, spans.failure().message);
+    return;
+  }
+  s.printed = ProfileText(*spans);
+  const std::string& plot = s.options.plot;
+  if (plot.empty() || !driver::MayWrite({plot}, "name another file after --plot", s.diagnostics))
+    return;
+  std::string title = fmt::format("Time line of {}", file);
+  driver::WriteOutputFiles({{plot, TimeLineSvg(*spans, title)}}, s.diagnostics);
+}
+
 /// Shows the instructions of kernels next to the source. Only code with debug information has source lines.
 int RunAssembly(const driver::Options& options, const targets::Registry& families) {
   driver::Options with_lines = options;
@@ -289,6 +310,7 @@ int RunExplain(const driver::Options& options, const targets::Registry& families
   if (options.copies) return RunReport(options, families, ExplainCopies);
   if (options.tiles) return RunReport(options, families, ExplainTiles);
   if (options.perf) return RunReport(options, families, ExplainPerf);
+  if (options.trace) return RunReport(options, families, ExplainTrace);
   if (options.assembly) return RunAssembly(options, families);
   if (options.placement) return RunReport(options, families, ExplainPlacement);
   if (options.communication) return RunReport(options, families, ExplainCommunication);

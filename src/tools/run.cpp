@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -8,6 +10,7 @@
 #include "driver/compile/compile.h"
 #include "driver/compile/resume.h"
 #include "driver/diagnostics.h"
+#include "driver/files.h"
 #include "driver/ranks/mpi.h"
 #include "driver/run/arguments.h"
 #include "driver/run/devices.h"
@@ -19,6 +22,7 @@
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"
 #include "tools/timing/profile.h"
+#include "tools/timing/time_line.h"
 
 namespace kdl::tools {
 
@@ -76,9 +80,14 @@ class RunOfFile {
   void AddProfile() {
     if (!trace_ || session_.diagnostics.has_errors()) return;
     Result<std::vector<ProfileSpan>> spans = trace_->Read();
-    if (spans.ok()) session_.printed += ProfileText(*spans);
-    if (!spans.ok())
+    if (!spans.ok()) {
       session_.diagnostics.Report(driver::diag::MachineFailed, {}, spans.failure().message);
+      return;
+    }
+    session_.printed += ProfileText(*spans);
+    if (options_.plot.empty()) return;
+    std::string title = fmt::format("Time line of {}", options_.files[0]);
+    driver::WriteOutputFiles({{options_.plot, TimeLineSvg(*spans, title)}}, session_.diagnostics);
   }
 
   /// Prints the output. If the run has failed, also ends the other ranks, which may be waiting for this one.
@@ -92,6 +101,11 @@ class RunOfFile {
 
  private:
   bool StartTrace() {
+    // In the second compilation of a run, the picture is already an output of the command.
+    bool has_plot = !options_.plot.empty() && from_data_.empty();
+    if (has_plot &&
+        !driver::MayWrite({options_.plot}, "name another file after --plot", session_.diagnostics))
+      return false;
     Result<TraceFile> made = TraceFile::Make();
     if (made.ok()) trace_.emplace(std::move(*made));
     if (!made.ok())

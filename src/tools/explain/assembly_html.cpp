@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "tools/drawing/escaped.h"
 #include "tools/explain/assembly.h"
 #include "tools/explain/html_text.h"
 

@@ -3,22 +3,25 @@
 #include <algorithm>
 #include <vector>
 
+#include "tools/drawing/escaped.h"
+#include "tools/drawing/svg.h"
 #include "tools/explain/communication_map.h"
 #include "tools/explain/html_text.h"
 
-// The picture is a matrix. A cell shows the bytes that the ranks of its row send to the ranks of its column. The darker it is,
-// the more they are.
+// The picture is a matrix. A cell shows the bytes that the ranks of its row send to the ranks of its column. The stronger its
+// colour is, the more they are.
 
 namespace kdl::tools {
 
 namespace {
 
-constexpr int64_t kMatrixSize = 640;
-constexpr int64_t kSmallMatrixSize = 280;  ///< fits on a phone
-constexpr int64_t kMargin = 60;
+constexpr double kMatrixSize = 420;
+constexpr double kSmallMatrixSize = 280;
+constexpr double kMargin = 60;
 constexpr int64_t kMostLabels = 8;
 constexpr int64_t kMostNumbers = 5;  ///< matrices with more rows have no numbers in their cells
 constexpr double kFaintest = 0.15;
+constexpr double kDarkest = 0.5;  ///< texts remain readable
 
 /// Returns the names of the ranks of a group, such as `3` or `64 to 127`.
 std::string RanksText(const CommunicationReport& report, int64_t group) {
@@ -27,52 +30,53 @@ std::string RanksText(const CommunicationReport& report, int64_t group) {
   return first == last ? fmt::to_string(first) : fmt::format("{} to {}", first, last);
 }
 
+/// The matrix of a report, and the places of its cells.
+struct Matrix {
+  int64_t groups;
+  double size;
+  double side() const { return size / static_cast<double>(groups); }
+  double Begin(int64_t group) const { return kMargin + static_cast<double>(group) * side(); }
+  double Middle(int64_t group) const { return Begin(group) + side() / 2; }
+};
+
+void DrawAxes(Svg& svg, const Matrix& matrix, int64_t ranks_of_group) {
+  double middle = kMargin + matrix.size / 2;
+  svg.Text({middle, 18}, "receiver (rank)", {Anchor::Middle, "axis"});
+  svg.UprightAxis(middle, "sender (rank)");
+  svg.Rect({kMargin, kMargin, matrix.size, matrix.size}, "var(--grid)", 0);
+  for (int64_t group = 0; group < matrix.groups;
+       group += (matrix.groups + kMostLabels - 1) / kMostLabels) {
+    std::string rank = fmt::to_string(group * ranks_of_group);
+    svg.Text({matrix.Middle(group), kMargin - 8}, rank, {Anchor::Middle, "tick"});
+    svg.Text({kMargin - 8, matrix.Middle(group) + 4}, rank, {Anchor::End, "tick"});
+  }
+}
+
 std::string MatrixSvg(const CommunicationReport& report) {
   std::vector<PairTraffic> pairs = TotalPairs(report);
   int64_t groups = (report.ranks + report.ranks_of_group - 1) / report.ranks_of_group;
   int64_t most =
       std::ranges::max(pairs, {}, [](const PairTraffic& one) { return one.sent.bytes; }).sent.bytes;
   bool is_small = groups <= kMostNumbers;
-  int64_t size = is_small ? kSmallMatrixSize : kMatrixSize;
-  double side = static_cast<double>(size) / static_cast<double>(groups);
-  int64_t edge = kMargin + size;
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {0} {0}\" width=\"{0}\" role=\"img\" aria-label=\"bytes between "
-      "ranks\">\n"
-      "<text x=\"{1}\" y=\"18\" text-anchor=\"middle\">to rank</text>\n"
-      "<text x=\"18\" y=\"{1}\" text-anchor=\"middle\" transform=\"rotate(-90 18 {1})\">from "
-      "rank</text>\n"
-      "<rect x=\"{2}\" y=\"{2}\" width=\"{3}\" height=\"{3}\" fill=\"none\" "
-      "stroke=\"currentColor\"/>\n",
-      edge + 2, kMargin + size / 2, kMargin, size);
-  for (int64_t group = 0; group < groups; group += (groups + kMostLabels - 1) / kMostLabels) {
-    double middle = static_cast<double>(kMargin) + (static_cast<double>(group) + 0.5) * side;
-    svg += fmt::format(
-        "<text x=\"{0:.1f}\" y=\"{1}\" text-anchor=\"middle\">{3}</text>"
-        "<text x=\"{1}\" y=\"{2:.1f}\" text-anchor=\"end\">{3}</text>\n",
-        middle, kMargin - 8, middle + 4, group * report.ranks_of_group);
-  }
+  Matrix matrix{groups, is_small ? kSmallMatrixSize : kMatrixSize};
+  double edge = kMargin + matrix.size;
+  Svg svg(edge + 2, "bytes that ranks send to each other");
+  DrawAxes(svg, matrix, report.ranks_of_group);
+  std::string colour = Colour(0);
   for (const PairTraffic& pair : pairs) {
     double share = static_cast<double>(pair.sent.bytes) / static_cast<double>(most);
-    svg += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#4e79a7\" "
-        "fill-opacity=\"{:.2f}\"><title>{} to {}: {} bytes</title></rect>\n",
-        static_cast<double>(kMargin) + static_cast<double>(pair.to) * side,
-        static_cast<double>(kMargin) + static_cast<double>(pair.from) * side, side, side,
-        kFaintest + (1 - kFaintest) * share, RanksText(report, pair.from),
-        RanksText(report, pair.to), pair.sent.bytes);
+    svg.Rect({matrix.Begin(pair.to), matrix.Begin(pair.from), matrix.side(), matrix.side()}, colour,
+             kFaintest + (kDarkest - kFaintest) * share,
+             fmt::format("{} to {}: {} bytes", RanksText(report, pair.from),
+                         RanksText(report, pair.to), pair.sent.bytes));
     if (is_small)
-      svg += fmt::format(
-          "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-          static_cast<double>(kMargin) + (static_cast<double>(pair.to) + 0.5) * side,
-          static_cast<double>(kMargin) + (static_cast<double>(pair.from) + 0.5) * side + 4,
-          pair.sent.bytes);
+      svg.Text({matrix.Middle(pair.to), matrix.Middle(pair.from) + 4},
+               fmt::to_string(pair.sent.bytes), {Anchor::Middle});
   }
-  return svg + fmt::format(
-                   "</svg>\n<p>A cell shows the bytes that its row's rank sends to its column's "
-                   "rank. The "
-                   "largest number is {} bytes.</p>\n",
-                   most);
+  const LegendEntry legend[] = {
+      {colour, fmt::format("bytes: the stronger, the more; at most {}", most)}};
+  double below = svg.Legend({kMargin, edge + 18}, legend);
+  return fmt::format("<div class=\"picture\">{}</div>\n", svg.Finish(below, SvgUse::InPage));
 }
 
 }  // namespace
@@ -83,7 +87,7 @@ std::string HtmlPage(const CommunicationReport& report) {
   if (TotalTraffic(report).messages > 0) body += MatrixSvg(report);
   body += fmt::format("<h2>In words</h2>\n<pre class=\"words\">{}</pre>\n",
                       Escaped(ReportText(report)));
-  return HtmlDocument(title, "svg { max-width: 100%; height: auto; }", body);
+  return HtmlDocument(title, "", body);
 }
 
 }  // namespace kdl::tools

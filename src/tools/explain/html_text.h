@@ -5,9 +5,6 @@
 
 namespace kdl::tools {
 
-/// Escapes text for use between tags and in attributes.
-std::string Escaped(std::string_view text);
-
 /// Returns a page with a title, which is also its first heading. `style` adds to the style of all pages. The title and the
 /// style must be escaped. A picture in an element of the class `picture` can be wider than a small screen.
 std::string HtmlDocument(std::string_view title, std::string_view style, std::string_view body);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include "tools/drawing/escaped.h"
+#include "tools/drawing/svg.h"
 #include "tools/explain/html_text.h"
 #include "tools/explain/perf_report.h"
 
@@ -13,9 +15,12 @@ using driver::LevelRemark;
 /// has no bar.
 std::string ShareBar(const passes::Remark& remark) {
   if (remark.share <= 0) return {};
-  return fmt::format(
-      R"(<svg width="100" height="12"><rect width="100" height="12" fill="#ddd"/><rect width="{:.0f}" height="12" fill="#f28e2b"/></svg>)",
-      100 * remark.share);
+  constexpr double kWidth = 100;
+  constexpr double kHeight = 12;
+  Svg svg(kWidth, fmt::format("{:.0f} % of the time could be saved", 100 * remark.share));
+  svg.Rect({0, 0, kWidth, kHeight}, "var(--grid)", 1);
+  svg.Rect({0, 0, kWidth * remark.share, kHeight}, Colour(1), 1);
+  return svg.Finish(kHeight, SvgUse::InPage);
 }
 
 std::string RemarkRow(const LevelRemark& one) {
@@ -33,7 +38,9 @@ std::string KernelTable(const KernelPerf& kernel) {
       fmt::format("<h2>{} <small>{}:{}</small></h2>\n<p>{}</p>\n", Escaped(kernel.kernel),
                   Escaped(kernel.file), kernel.line, HeadText(kernel));
   if (kernel.remarks.empty()) return html;
-  html += "<table>\n";
+  html +=
+      "<table>\n<tr><th class=\"bar\" colspan=\"2\">share of the time (%)</th><th>line</th>"
+      "<th>remark</th></tr>\n";
   for (const LevelRemark& one : kernel.remarks) html += RemarkRow(one);
   return html + "</table>\n";
 }
@@ -45,7 +52,8 @@ std::string HtmlPage(const PerfReport& report) {
   std::string body;
   for (const KernelPerf& kernel : report.kernels) body += KernelTable(kernel);
   return HtmlDocument(title,
-                      "td { vertical-align: top; padding: 4px; } "
+                      "td { vertical-align: top; padding: 4px; } th { text-align: left; "
+                      "padding: 4px; } td:first-child { min-width: 70px; } "
                       ".share { text-align: right; white-space: nowrap; }",
                       body);
 }

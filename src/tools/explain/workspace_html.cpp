@@ -3,22 +3,25 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tools/drawing/escaped.h"
+#include "tools/drawing/svg.h"
 #include "tools/explain/html_text.h"
 #include "tools/explain/workspace_map.h"
 
 // The picture has a bar for each kernel. The bar is the workspace slice of one core, with its
-// ranges drawn to scale. Below it, the slices of the first few instances and of the last one are
+// ranges drawn to scale, above an axis of addresses. Below it, the slices of the first few instances and of the last one are
 // drawn side by side.
 
 namespace kdl::tools {
 
 namespace {
 
-constexpr double kMapWidth = 960;
+constexpr double kMapWidth = 680;
+constexpr double kSideMargin = 20;
 constexpr double kBarHeight = 44;
+constexpr double kBarTop = 6;
 constexpr double kLeastWidth = 3;  ///< wide enough to make a 64-byte header visible
-constexpr std::string_view kPipeColours[] = {"#4e79a7", "#f28e2b", "#59a14f",
-                                             "#b07aa1", "#76b7b2", "#edc948"};
+constexpr double kFaint = 0.3;
 
 /// Returns the drawn widths of the ranges. They are proportional to the sizes, but at least
 /// kLeastWidth. Their sum is kMapWidth.
@@ -35,38 +38,71 @@ std::vector<double> Widths(const KernelMap& kernel) {
   return widths;
 }
 
-std::string RangeSvg(const AddressRange& range, double x, double width) {
+void DrawRange(Svg& svg, const AddressRange& range, double x, double width) {
   bool is_header = range.what.ends_with(" header");
-  std::string_view colour = kPipeColours[range.pipe % std::size(kPipeColours)];
-  std::string svg = fmt::format(
-      R"(<g><title>{}: bytes {} .. {}</title><rect x="{:.1f}" y="18" width="{:.1f}" height="{}" fill="{}" fill-opacity="{}" stroke="#fff"/>)",
-      Escaped(range.what), range.begin, range.end, x, width, kBarHeight, colour,
-      is_header ? "1" : "0.6");
-  constexpr double kLetter = 7;
-  if (width > kLetter * static_cast<double>(range.what.size())) {
-    svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x + width / 2,
-                       18 + kBarHeight / 2 + 4, Escaped(range.what));
+  svg.Rect({x, kBarTop, width, kBarHeight}, Colour(range.pipe), is_header ? 1 : kFaint,
+           fmt::format("{}: bytes {} to {}", range.what, range.begin, range.end));
+  if (width > TextWidth(range.what) + 4)
+    svg.Text({x + width / 2, kBarTop + kBarHeight / 2 + 4}, range.what,
+             {Anchor::Middle, "", is_header ? "var(--paper)" : ""});
+}
+
+/// Draws the first byte of each range below the bar, and the size of the slice at its end, where there is room for them.
+/// Returns the height below the axis.
+double DrawAddresses(Svg& svg, const KernelMap& kernel, const std::vector<double>& widths) {
+  constexpr double kTickHeight = 4;
+  double bottom = kBarTop + kBarHeight;
+  std::string size = fmt::to_string(kernel.footprint);
+  double last = kSideMargin + kMapWidth - TextWidth(size);
+  double x = kSideMargin;
+  double free = 0;
+  auto tick = [&](double at, const std::string& text, Anchor anchor) {
+    svg.GridLine({at, bottom}, {at, bottom + kTickHeight});
+    svg.Text({at, bottom + 16}, text, {anchor, "tick"});
+  };
+  for (size_t i = 0; i < kernel.ranges.size(); ++i) {
+    std::string text = fmt::to_string(kernel.ranges[i].begin);
+    if (x >= free && x + TextWidth(text) < last) {
+      tick(x, text, Anchor::Start);
+      free = x + TextWidth(text) + 8;
+    }
+    x += widths[i];
   }
-  if (width > 60) svg += fmt::format(R"(<text x="{:.1f}" y="12">{}</text>)", x, range.begin);
-  return svg + "</g>\n";
+  tick(kSideMargin + kMapWidth, size, Anchor::End);
+  svg.Text({kSideMargin + kMapWidth / 2, bottom + 32}, "address in a slice (bytes)",
+           {Anchor::Middle, "axis"});
+  return bottom + 44;
 }
 
 /// Draws the slices of the first few instances and of the last one. All slices have the same size
-/// and are adjacent in memory.
-std::string InstancesSvg(const KernelMap& kernel) {
+/// and are adjacent in memory. Returns the height below them.
+double DrawInstances(Svg& svg, const KernelMap& kernel, double y) {
   constexpr std::string_view kLabels[] = {"slice 0", "slice 1", "slice 2", "…", "last slice"};
   constexpr double kGap = 4;
   constexpr double kEach = kMapWidth / std::size(kLabels);
-  std::string svg;
-  double x = 0;
+  constexpr double kHeight = 24;
+  double x = kSideMargin;
   for (std::string_view label : kLabels) {
-    svg += fmt::format(
-        R"(<rect x="{:.1f}" y="78" width="{:.1f}" height="24" fill="currentColor" fill-opacity="0.15"/><text x="{:.1f}" y="94" text-anchor="middle">{}</text>)",
-        x, kEach - kGap, x + (kEach - kGap) / 2, label);
+    svg.Rect({x, y, kEach - kGap, kHeight}, "var(--grid)", kFaint);
+    svg.Text({x + (kEach - kGap) / 2, y + 16}, label, {Anchor::Middle});
     x += kEach;
   }
-  return svg + fmt::format(R"(<text x="0" y="118">slice n begins at byte n * {}</text>)",
-                           kernel.footprint);
+  svg.Text({kSideMargin, y + kHeight + 16},
+           fmt::format("slice n begins at byte n * {}", kernel.footprint), {.kind = "small"});
+  return y + kHeight + 36;
+}
+
+std::vector<LegendEntry> LegendOf(const KernelMap& kernel) {
+  std::vector<LegendEntry> legend;
+  for (const AddressRange& range : kernel.ranges) {
+    bool is_header = range.what.ends_with(" header");
+    LegendEntry entry{Colour(range.pipe), kernel.pipes[range.pipe].name,
+                      is_header ? Mark::Full : Mark::Faint};
+    entry.text += is_header ? ": header" : ": tiles";
+    auto is_same = [&](const LegendEntry& other) { return other.text == entry.text; };
+    if (std::ranges::none_of(legend, is_same)) legend.push_back(std::move(entry));
+  }
+  return legend;
 }
 
 std::string KernelHtml(const KernelMap& kernel) {
@@ -76,19 +112,18 @@ std::string KernelHtml(const KernelMap& kernel) {
     html += fmt::format("<p>shared by the cores of a launch: {} {}</p>\n", Escaped(tensor.name),
                         Escaped(tensor.type));
   if (kernel.pipes.empty()) return html + fmt::format("<p>{}</p>\n", kNoPipesInMemory);
-  html += fmt::format(
-      "<p>A slice of {} bytes for each core that runs. The numbers above it are bytes from its "
-      "start:</p>\n",
-      kernel.footprint);
-  html +=
-      fmt::format("<div class=\"picture\"><svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kMapWidth);
+  html += fmt::format("<p>A slice of {} bytes for each core that runs:</p>\n", kernel.footprint);
+  Svg svg(kMapWidth + 2 * kSideMargin,
+          fmt::format("the bytes of a workspace slice of {}", kernel.kernel));
   std::vector<double> widths = Widths(kernel);
-  double x = 0;
+  double x = kSideMargin;
   for (size_t i = 0; i < kernel.ranges.size(); ++i) {
-    html += RangeSvg(kernel.ranges[i], x, widths[i]);
+    DrawRange(svg, kernel.ranges[i], x, widths[i]);
     x += widths[i];
   }
-  return html + InstancesSvg(kernel) + "\n</svg></div>\n";
+  double y = DrawInstances(svg, kernel, DrawAddresses(svg, kernel, widths));
+  y = svg.Legend({kSideMargin, y}, LegendOf(kernel));
+  return html + fmt::format("<div class=\"picture\">{}</div>\n", svg.Finish(y, SvgUse::InPage));
 }
 
 }  // namespace
@@ -99,7 +134,7 @@ std::string HtmlPage(const WorkspaceReport& report) {
   for (const KernelMap& kernel : report.kernels) body += KernelHtml(kernel);
   body += fmt::format("<h2>In words</h2>\n<pre class=\"words\">{}</pre>\n",
                       Escaped(ReportText(report)));
-  return HtmlDocument(title, "svg { min-width: 720px; }", body);
+  return HtmlDocument(title, "", body);
 }
 
 }  // namespace kdl::tools

@@ -17,21 +17,7 @@ namespace {
 
 constexpr size_t kColumns = 60;
 
-enum class SpanKind : uint8_t { Kernel, Copy, Wait };
 constexpr char kMarks[] = {'#', '=', '~'};
-
-SpanKind KindOf(const ProfileSpan& span) {
-  if (span.block >= 0) return SpanKind::Kernel;
-  bool waits = span.name.starts_with("waits ") || span.row.find(" stage ") != std::string::npos;
-  if (waits) return SpanKind::Wait;
-  return span.bytes > 0 ? SpanKind::Copy : SpanKind::Kernel;
-}
-
-std::string DurationText(double microseconds) {
-  if (microseconds < 1000) return fmt::format("{:.1f} us", microseconds);
-  return microseconds < 1e6 ? fmt::format("{:.2f} ms", microseconds / 1e3)
-                            : fmt::format("{:.2f} s", microseconds / 1e6);
-}
 
 /// The first and the last time of a run.
 struct Extent {
@@ -135,11 +121,8 @@ std::string TableOf(const std::vector<ProfileSpan>& spans) {
   return text;
 }
 
-}  // namespace
-
-Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text) {
-  nlohmann::json events = nlohmann::json::parse(text, nullptr, false);
-  if (!events.is_array()) return Failure{"the runtime has not written a trace"};
+/// Throws an exception if a member is missing or has another type.
+std::vector<ProfileSpan> SpansOf(const nlohmann::json& events) {
   std::map<int64_t, std::string> rows;
   std::vector<ProfileSpan> spans;
   for (const nlohmann::json& event : events) {
@@ -160,6 +143,31 @@ Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text) {
     spans.push_back(std::move(span));
   }
   return spans;
+}
+
+}  // namespace
+
+SpanKind KindOf(const ProfileSpan& span) {
+  if (span.block >= 0) return SpanKind::Kernel;
+  bool waits = span.name.starts_with("waits ") || span.row.find(" stage ") != std::string::npos;
+  if (waits) return SpanKind::Wait;
+  return span.bytes > 0 ? SpanKind::Copy : SpanKind::Kernel;
+}
+
+std::string DurationText(double microseconds) {
+  if (microseconds < 1000) return fmt::format("{:.1f} us", microseconds);
+  return microseconds < 1e6 ? fmt::format("{:.2f} ms", microseconds / 1e3)
+                            : fmt::format("{:.2f} s", microseconds / 1e6);
+}
+
+Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text) {
+  nlohmann::json events = nlohmann::json::parse(text, nullptr, false);
+  if (!events.is_array()) return Failure{"it is not a trace that the runtime has written"};
+  try {
+    return SpansOf(events);
+  } catch (const nlohmann::json::exception& error) {
+    return Failure{fmt::format("it is not a trace that the runtime has written: {}", error.what())};
+  }
 }
 
 std::string ProfileText(const std::vector<ProfileSpan>& spans) {

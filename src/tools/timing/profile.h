@@ -23,6 +23,14 @@ struct ProfileSpan {
   int64_t block = -1;
 };
 
+/// What a queue or a core does in a span.
+enum class SpanKind : uint8_t { Kernel, Copy, Wait };
+
+SpanKind KindOf(const ProfileSpan& span);
+
+/// Returns a duration with a unit, such as `1.25 ms`.
+std::string DurationText(double microseconds);
+
 /// Parses the file that the runtime writes for KDL_TRACE.
 Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text);
 
