@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the kernels of gallery.kdl and draws their results as PNG files: draw.py FOLDER [KERNEL...]"""
+"""Runs the kernels of gallery.kdl and draws their results as PNG and SVG files: draw.py FOLDER [KERNEL...]"""
 
 import pathlib
 import struct
@@ -116,6 +116,44 @@ def draw_attention(folder, length=128, width=32):
     png(folder / "attention.png", np.repeat(np.repeat(colored(np.sqrt(weight)), 3, 0), 3, 1))
 
 
+CHART = """<svg xmlns="http://www.w3.org/2000/svg" width="480" height="260" viewBox="0 0 480 260" role="img" aria-label="{title}">
+<title>{title}</title>
+<style>
+svg {{ --paper: #fff; --ink: #222; --grid: #ddd; --c0: #2f5d8c; }}
+@media (prefers-color-scheme: dark) {{ svg {{ --paper: #1b1b1b; --ink: #e6e6e6; --grid: #444; --c0: #8ab4e0; }} }}
+text {{ font: 12px sans-serif; fill: var(--ink); }} .grid {{ stroke: var(--grid); }}
+</style>
+<rect width="480" height="260" style="fill: var(--paper)"/>
+{axes}
+<polyline points="{points}" style="fill: none; stroke: var(--c0); stroke-width: 2"/>
+<text class="axis" x="260" y="252" text-anchor="middle">{across}</text>
+<text class="axis" x="14" y="110" text-anchor="middle" transform="rotate(-90 14 110)">{up}</text>
+</svg>
+"""
+
+
+def chart(path, values, title, across, up):
+    """Draws a curve as SVG. `across` and `up` are the titles of the axes."""
+    left, right, top, bottom = 50, 465, 12, 215
+    step = 10.0 ** np.floor(np.log10(max(values)))
+    step = step if max(values) / step >= 3 else step / 2
+    heights = np.arange(0, max(values) + step, step)
+
+    def place(n, value):
+        return left + (right - left) * n / (len(values) - 1), bottom - (bottom - top) * value / heights[-1]
+
+    axes = []
+    for value in heights:
+        y = place(0, value)[1]
+        axes.append(f'<line class="grid" x1="{left}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>'
+                    f'<text class="tick" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+    for n in range(0, len(values) + 1, len(values) // 4):
+        x = place(max(n - 1, 0), 0)[0]
+        axes.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{max(n, 1)}</text>')
+    points = " ".join("{:.1f},{:.1f}".format(*place(n, value)) for n, value in enumerate(values))
+    path.write_text(CHART.format(title=title, axes="\n".join(axes), points=points, across=across, up=up))
+
+
 def draw_training(folder, epochs=400):
     """The loss of each epoch as a curve, and the weights for the ten digits."""
     x = np.load(DIGITS / "train_images.npy") / 16
@@ -125,11 +163,8 @@ def draw_training(folder, epochs=400):
     right = (np.load(DIGITS / "test_images.npy") @ w).argmax(axis=1) == np.load(DIGITS / "test_labels.npy")
     print(f"digits: a linear classifier is right for {right.mean():.1%} of the held-out images")
     assert right.mean() > 0.9 and loss[-1] < loss[0] / 4
-    chart = np.full((200, epochs), 255, np.uint8)
-    for n, value in enumerate(loss):
-        top = int((1 - value / loss.max()) * 196)
-        chart[top:top + 3, n] = 40
-    png(folder / "training_loss.png", chart)
+    chart(folder / "training_loss.svg", loss, f"The loss of a classifier of digits over {epochs} epochs", "time (epoch)",
+          "loss (nats per image)")
     weights = np.concatenate([w[:, k].reshape(8, 8) for k in range(10)], axis=1)
     weights = 0.5 + weights / (2 * abs(weights).max())
     png(folder / "training_weights.png", np.repeat(np.repeat(colored(weights), 8, 0), 8, 1))

@@ -169,7 +169,7 @@ GALLERY = [
     ("Bodies", ["bodies", "accelerations"], [("bodies_before.png", "2048 bodies"), ("bodies_after.png", "after 150 steps")]),
     ("Attention", ["attention"], [("attention.png", "the weight of each key (column) for each query (row)")]),
     ("Training", ["train", "errors", "descend"],
-     [("training_loss.png", "loss over 400 epochs"), ("training_weights.png", "the weights for the digits 0 to 9")]),
+     [("training_loss.svg", "loss over 400 epochs"), ("training_weights.png", "the weights for the digits 0 to 9")]),
 ]
 
 
