@@ -47,7 +47,8 @@ size_t AfterText(std::string_view text, size_t at) {
   if (text.substr(at).starts_with("/*")) return after(text.find("*/", at + 2), 2);
   if (text[at] != '"') return at;
   size_t end = text.find_first_of("\"\\", at + 1);
-  while (end != std::string_view::npos && text[end] == '\\') end = text.find_first_of("\"\\", end + 2);
+  while (end != std::string_view::npos && text[end] == '\\')
+    end = text.find_first_of("\"\\", end + 2);
   return after(end, 1);
 }
 
