@@ -226,6 +226,10 @@ void WriteTables(Writer& w, std::string& file) {
 
 class OpenClDialect final : public Dialect {
  public:
+  explicit OpenClDialect(bool names_lines) : names_lines_(names_lines) {}
+
+  bool names_lines() const override { return names_lines_; }
+
   void WriteWorkgroupMemory(Writer& w, const std::string& name, ir::Type buffer) override {
     w.Line("__local {} {}[{}];", MemoryType(buffer->scalar), name,
            std::max<int64_t>(ir::WorkgroupBytes(buffer) / Bytes(buffer->scalar), 1));
@@ -309,6 +313,8 @@ class OpenClDialect final : public Dialect {
         w.kernel.workgroup, w.code.entry, tensors, w.code.scratch_bytes, w.text,
         w.syncs ? "kdl_core" : "get_group_id(0)");
   }
+
+  const bool names_lines_;
 };
 
 /// Returns the number of bytes in the kernel's tables.
@@ -462,7 +468,7 @@ CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t wor
   compiled.kind = options.kind;
   compiled.payload = Prelude();
   compiled.packs_payload = true;
-  OpenClDialect dialect;
+  OpenClDialect dialect(options.lines);
   for (const ir::Function* kernel : kernels) {
     KernelCode& code = compiled.kernels.emplace_back();
     code.kernel = kernel;
