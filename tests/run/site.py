@@ -13,7 +13,7 @@ import sys
 import tempfile
 import zlib
 
-from shared import checks
+from shared import checks, svg
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
@@ -107,6 +107,10 @@ def check_pictures(folder):
         length = int.from_bytes(data[at - 4:at], "big")
         pixels = zlib.decompress(data[at + 4:at + 4 + length])
         checks.expect(f"{path.name} shows something", len(set(pixels)) > 2)
+    curves = sorted((folder / "pictures").glob("*.svg"))
+    checks.expect("there is a curve", curves)
+    for path in curves:
+        svg.check(path.name, path.read_text(), 2, has_legend=False)  # a curve has one colour
 
 
 # The least contrast of texts that the guidelines for web content (WCAG 2.1, level AA) allow.
