@@ -64,7 +64,8 @@ bool Each(ir::Module& module, const Matches& matches, const Edit& edit) {
 }
 
 bool SyncBehindWalks(ir::Module& module) {
-  return Each(module, IsWalk,
+  auto may_wait = [](const Op& op) { return IsWalk(op) && !IsBelow(&op, OpKind::Stage); };
+  return Each(module, may_wait,
               [&](Op* op) { Before(module, op->next()).Create(OpKind::Sync, {}, {}); });
 }
 
