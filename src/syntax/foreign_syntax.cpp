@@ -144,15 +144,18 @@ std::string HelpForMatrixProduct(const FaultyPhrase& phrase) {
   size_t at = phrase.error;
   if (at < 2 || at >= phrase.words.size() || phrase.words[at - 2] != "@") return {};
   if (phrase.words[at] != "[") return {};
-  return "write dot(a[i, k], b[k, j] over k) for a product of matrices";
+  return "write dot(a[i, k], b[k, j] over k) for a product of matrices, in a loop such as `for k "
+         "in "
+         "K by 32 { acc += …; }`";
 }
 
 /// Returns what to write instead of a keyword in a module, such as `np.inf`.
 std::string HelpForInfinity(const FaultyPhrase& phrase) {
   size_t at = phrase.error;
-  if (at == 0 || at >= phrase.words.size() || phrase.words[at - 1] != ".") return {};
+  if (at < 2 || at >= phrase.words.size() || phrase.words[at - 1] != ".") return {};
   bool is_value = phrase.words[at] == "inf" || phrase.words[at] == "nan";
-  return is_value ? fmt::format("write {}", phrase.words[at]) : std::string();
+  return is_value ? fmt::format("write {}, without '{}.'", phrase.words[at], phrase.words[at - 2])
+                  : std::string();
 }
 
 /// Returns what to write instead of an address or a pointer, such as `&y[i]` in `atomicAdd(&y[i], v)`, or `*y`.
@@ -235,8 +238,8 @@ std::string HelpForDirective(std::string_view line) {
     return "remove it: builtin functions need no file; `import std.nn;` imports a file of the "
            "library";
   if (word == "pragma")
-    return "remove it: `spmd for i in N by 64 { … }` distributes the blocks of a loop over the "
-           "cores";
+    return "remove it, and write `spmd for` instead of the `for` below: `spmd for i in N by 64 { … "
+           "}` distributes its blocks over the cores";
   if (word == "if" || word == "ifdef" || word == "ifndef" || word == "endif" || word == "else")
     return "remove it: an integer parameter, as in <B: int = 64>, has a value for each target, and "
            "`if T is f64 { … }` is decided for each type";

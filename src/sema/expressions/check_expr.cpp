@@ -172,7 +172,9 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
   switch (type.kind) {
     case TypeKind::Range:
       state.diagnostics.Report(diag::RangeAsValue, expr->span, text)
-          .Help(fmt::format("write iota({0}) for its indices, {0}.start for the first one", text));
+          .Help(fmt::format("write iota({0}) for its indices, or iota({0}) as f32 next to floats, "
+                            "{0}.start for the first one",
+                            text));
       break;
     case TypeKind::Tensor:
       state.diagnostics.Report(diag::TensorAsValue, expr->span, text, ToString(type))

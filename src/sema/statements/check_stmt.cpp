@@ -112,7 +112,9 @@ bool MayStand(FunctionState& state, const Stmt* stmt) {
   if (stmt->kind == StmtKind::Launch || is_fuse) report.Help("launch kernels from a program");
   if (stmt->kind == StmtKind::Expect) report.Help("use `expect` in a test");
   if (stmt->kind == StmtKind::Return)
-    report.Help("store the result in a parameter, such as `result: out f32[1]`");
+    report.Help(
+        "store the result in a parameter, such as `result: out f32[1]`: `if core_id == 0 { "
+        "result[0] = …; }`");
   DeclareNamesOf(state, stmt);
   return false;
 }
@@ -126,10 +128,12 @@ void CheckSync(FunctionState& state, const Stmt* stmt) {
     return;
   }
   state.diagnostics.Report(diag::SyncPlace, stmt->span, place)
-      .Help(state.stages.current != nullptr
-                ? "use pipes to make stages wait for each other, or two kernels if a barrier is "
-                  "needed"
-                : "end the loop before it, and start another one after it");
+      .Help(
+          state.stages.current != nullptr
+              ? "use pipes to make stages wait for each other, or two kernels if a barrier is "
+                "needed"
+              : "remove it: the statements of a block run in order. If it waits for other blocks, "
+                "end the loop before it, and start another one after it");
 }
 
 /// Returns whether the condition implies `core_id == 0`. That comparison may be an operand of `&&`.
