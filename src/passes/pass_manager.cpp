@@ -10,6 +10,7 @@
 #include "ir/verify/verifier.h"
 #include "proofs/proofs.h"
 #include "support/check.h"
+#include "support/contains.h"
 
 namespace kdl::passes {
 
@@ -69,7 +70,15 @@ std::vector<ir::Function*> RunOne(const Pass& pass, PassContext& context) {
   return changed;
 }
 
-/// Verifies the functions that a pass may have changed. Launches of changed kernels are verified at the end of a pipeline.
+/// Adds the programs, because a changed kernel may no longer fit its launches.
+void AddPrograms(const ir::Module& module, std::vector<ir::Function*>& changed) {
+  for (ir::Function* function : module.functions()) {
+    bool is_new = function->kind == ir::FunctionKind::Program && !Contains(changed, function);
+    if (is_new) changed.push_back(function);
+  }
+}
+
+/// Verifies the functions that a pass may have changed. All programs are verified at the end of a pipeline.
 void VerifyAfter(const Pass& pass, const PassContext& context,
                  const std::vector<ir::Function*>& changed) {
   std::vector<std::string> faults = ir::Verify(context.module, changed);
@@ -97,7 +106,7 @@ PipelineEnd RunPipeline(Pipeline pipeline, PassContext& context, const PassOptio
     if (options.times) options.times->push_back({pass->name, elapsed.count()});
     if (context.diagnostics.error_count() != errors_before) return PipelineEnd::Failed;
     context.module.after = pass->name;
-    if (pass == pipeline.back()) changed = context.module.functions();
+    if (pass == pipeline.back()) AddPrograms(context.module, changed);
     if (options.verify) VerifyAfter(*pass, context, changed);
     if (options.print && options.prints_after && options.prints_after(*pass)) {
       options.print(fmt::format("// after {}\n{}", pass->name,

@@ -131,13 +131,15 @@ LinearPiece LinearTable::Renamed(const LinearPiece& piece,
   return renamed;
 }
 
-std::set<VariableId> LinearTable::Variables(const LinearPieces& pieces) const {
-  std::set<VariableId> found;
+std::vector<VariableId> LinearTable::Variables(const LinearPieces& pieces) const {
+  std::vector<VariableId> found;
   for (const LinearPiece& piece : pieces) {
     for (const LinearRange& range : piece) {
-      for (const auto& [variable, coefficient] : sums_[range.sum]) found.insert(variable);
+      for (const auto& [variable, coefficient] : sums_[range.sum]) found.push_back(variable);
     }
   }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
   return found;
 }
 

@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +64,8 @@ class LinearTable {
   /// Returns the points at which form >= 0 or, if `is_equality` is true, form == 0.
   std::optional<LinearPieces> Where(const LinearForm& form, bool is_equality);
   LinearPiece Renamed(const LinearPiece& piece, const std::map<VariableId, VariableId>& names);
-  std::set<VariableId> Variables(const LinearPieces& pieces) const;
+  /// Returns the variables that the pieces mention, in ascending order.
+  std::vector<VariableId> Variables(const LinearPieces& pieces) const;
 
  private:
   SumId Intern(LinearTerms terms);

@@ -154,8 +154,7 @@ isl_stat ReadMatrices(isl_basic_set* set, void* user) {
 }  // namespace
 
 isl_set* MakeIslSet(isl_ctx* context, const LinearTable& table, const LinearPieces& pieces) {
-  std::set<VariableId> variables = table.Variables(pieces);
-  Columns columns(variables.begin(), variables.end());
+  Columns columns = table.Variables(pieces);
   isl_set* set = isl_set_empty(SpaceOf(context, table, columns));
   for (const LinearPiece& piece : pieces)
     set = isl_set_union(set, MakeIslPiece(context, table, columns, piece));

@@ -13,6 +13,7 @@
 
 #include "proofs/linear_isl.h"
 #include "proofs/linear_sets.h"
+#include "support/contains.h"
 
 // Variables are isl parameters, which are matched by name. Sets have no other dimensions. A function of isl
 // takes ownership of its arguments, and returns null if an argument is null or if it fails. A chain of calls
@@ -93,8 +94,9 @@ struct PointSet::Body {
   ~Body() { isl_set_free(set); }
 
   std::optional<LinearPieces> pieces;
-  bool may_have_pieces = true;  ///< false if the set of isl has no linear form
-  isl_set* set = nullptr;       ///< null if not yet needed
+  std::optional<std::vector<VariableId>> variables;  ///< those of the pieces, if already needed
+  bool may_have_pieces = true;                       ///< false if the set of isl has no linear form
+  isl_set* set = nullptr;                            ///< null if not yet needed
 };
 
 PointSet::PointSet(const SetContext* context, isl_set* taken) : context_(context) {
@@ -114,6 +116,11 @@ const LinearPieces* PointSet::linear() const {
     body_->may_have_pieces = body_->pieces.has_value();
   }
   return body_->pieces ? &*body_->pieces : nullptr;
+}
+
+const std::vector<VariableId>& PointSet::LinearVariables() const {
+  if (!body_->variables) body_->variables = context_->table().Variables(*body_->pieces);
+  return *body_->variables;
 }
 
 isl_set* PointSet::get() const {
@@ -179,7 +186,7 @@ uint64_t PointSet::Size() const {
 /// algorithm, it grows with about the square of the size.
 uint64_t PointSet::EstimateSteps() const {
   if (!body_->pieces) return proofs::EstimateSteps(body_->set);
-  return Size() * (1 + context_->table().Variables(*body_->pieces).size());
+  return Size() * (1 + LinearVariables().size());
 }
 
 bool PointSet::MaySpend() const { return context_->Spend(EstimateSteps()); }
@@ -217,8 +224,7 @@ std::set<std::string> PointSet::Variables() const {
   std::set<std::string> names;
   if (!known()) return names;
   if (body_->pieces) {
-    for (VariableId variable : context_->table().Variables(*body_->pieces))
-      names.insert(context_->table().Name(variable));
+    for (VariableId variable : LinearVariables()) names.insert(context_->table().Name(variable));
     return names;
   }
   isl_set* set = get();
@@ -231,7 +237,8 @@ std::set<std::string> PointSet::Variables() const {
 }
 
 bool PointSet::Mentions(const std::string& variable) const {
-  return Variables().contains(variable);
+  if (!known() || !body_->pieces) return Variables().contains(variable);
+  return Contains(LinearVariables(), context_->table().Variable(variable));
 }
 
 PointSet PointSet::WithSome(const std::vector<std::string>& variables) const {

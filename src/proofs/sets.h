@@ -182,6 +182,8 @@ class PointSet {
   PointSet(const SetContext* context, LinearPieces pieces);
   /// Returns the pieces of the set; null if it has quotients or numbers that do not fit.
   const LinearPieces* linear() const;
+  /// Returns the variables of a set that has pieces.
+  const std::vector<VariableId>& LinearVariables() const;
   /// Returns the set in the form of isl; null if isl fails.
   isl_set* get() const;
   /// Returns the number of pieces and their constraints.
