@@ -47,7 +47,7 @@ class Arena {
     size_t at = (used_ + align - 1) / align * align;
     if (chunks_.empty() || at + bytes > capacity_) {
       const size_t capacity = bytes + align > kChunkBytes ? bytes + align : kChunkBytes;
-      chunks_.push_back(std::make_unique<std::byte[]>(capacity));
+      chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity));
       capacity_ = capacity;
       at = 0;
     }
