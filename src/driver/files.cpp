@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string_view>
 #include <system_error>
 
 #include "driver/diagnostics.h"
+#include "support/file_parts.h"
 #include "support/io.h"
 #include "support/near_names.h"
 #include "support/system_error.h"
@@ -141,25 +143,8 @@ bool AddOutput(const std::string& path, const fs::path& identity, std::string_vi
   return !is_second;
 }
 
-bool AnyRefused(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics) {
-  std::lock_guard lock(in_use.mutex);
-  return std::ranges::any_of(files, [&](const OutputFile& file) {
-    auto known = std::ranges::find(in_use.outputs, file.path, &KnownOutput::path);
-    KnownOutput unknown{file.path, {}, {}};
-    return IsRefused(known == in_use.outputs.end() ? unknown : *known, diagnostics);
-  });
-}
-
-bool ReportUnwritten(const OutputFile& file, const Failure& failure,
-                     DiagnosticEngine& diagnostics) {
-  ReportUnwritable(file.path, ReasonOf(failure), failure.kind, diagnostics);
-  return false;
-}
-
-}  // namespace
-
-std::optional<std::string> ReadRewrittenFile(const std::string& path, size_t max_bytes,
-                                             DiagnosticEngine& diagnostics) {
+/// Returns the number of bytes in a regular file. Reports an error if it is none, or cannot be found.
+std::optional<size_t> SizeOfFile(const std::string& path, DiagnosticEngine& diagnostics) {
   std::error_code error;
   fs::file_status status = fs::status(path, error);
   if (error) {
@@ -178,13 +163,55 @@ std::optional<std::string> ReadRewrittenFile(const std::string& path, size_t max
     diagnostics.Report(diag::CannotRead, {}, path, "it is not a regular file");
     return std::nullopt;
   }
-  if (fs::file_size(path, error) > max_bytes) {
+  return fs::file_size(path, error);
+}
+
+}  // namespace
+
+bool AnyRefused(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics) {
+  std::lock_guard lock(in_use.mutex);
+  return std::ranges::any_of(files, [&](const OutputFile& file) {
+    auto known = std::ranges::find(in_use.outputs, file.path, &KnownOutput::path);
+    KnownOutput unknown{file.path, {}, {}};
+    return IsRefused(known == in_use.outputs.end() ? unknown : *known, diagnostics);
+  });
+}
+
+void ReportUnreadable(const std::string& path, const Failure& failure,
+                      DiagnosticEngine& diagnostics) {
+  ReportUnreadable(path, ReasonOf(failure), failure.kind, diagnostics);
+}
+
+void ReportUnwritable(const std::string& path, const Failure& failure,
+                      DiagnosticEngine& diagnostics) {
+  ReportUnwritable(path, ReasonOf(failure), failure.kind, diagnostics);
+}
+
+std::optional<std::string> ReadRewrittenFile(const std::string& path, size_t max_bytes,
+                                             DiagnosticEngine& diagnostics) {
+  std::optional<size_t> bytes = SizeOfFile(path, diagnostics);
+  if (!bytes) return std::nullopt;
+  if (*bytes > max_bytes) {
     diagnostics.Report(diag::FileTooLong, {}, path, static_cast<int64_t>(max_bytes >> 20));
     return std::nullopt;
   }
   Result<std::string> text = ReadFile(path, max_bytes);
   if (text.ok()) return std::move(*text);
-  ReportUnreadable(path, ReasonOf(text.failure()), text.failure().kind, diagnostics);
+  ReportUnreadable(path, text.failure(), diagnostics);
+  return std::nullopt;
+}
+
+std::optional<InputStart> ReadInputStart(const std::string& path, size_t max_bytes,
+                                         DiagnosticEngine& diagnostics) {
+  AddInputs({path});
+  std::optional<size_t> bytes = SizeOfFile(path, diagnostics);
+  if (!bytes) return std::nullopt;
+  InputStart start{std::string(std::min(*bytes, max_bytes), '\0'), static_cast<int64_t>(*bytes)};
+  Result<FileParts> file = FileParts::OpenToRead(path);
+  Status read = file.ok() ? file->ReadAt(0, std::as_writable_bytes(std::span(start.bytes)))
+                          : Status(file.failure());
+  if (read.ok()) return start;
+  ReportUnreadable(path, read.failure(), diagnostics);
   return std::nullopt;
 }
 
@@ -233,12 +260,17 @@ bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& di
   std::vector<FreshFile> written;
   for (const OutputFile& file : files) {
     Result<FreshFile> fresh = FreshFile::Write(file.path, file.bytes, file.executable);
-    if (!fresh.ok()) return ReportUnwritten(file, fresh.failure(), diagnostics);
+    if (!fresh.ok()) {
+      ReportUnwritable(file.path, fresh.failure(), diagnostics);
+      return false;
+    }
     written.push_back(std::move(*fresh));
   }
   for (size_t i = 0; i < files.size(); ++i) {
     Status put = written[i].Put();
-    if (!put.ok()) return ReportUnwritten(files[i], put.failure(), diagnostics);
+    if (put.ok()) continue;
+    ReportUnwritable(files[i].path, put.failure(), diagnostics);
+    return false;
   }
   return true;
 }

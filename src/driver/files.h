@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "support/diagnostics.h"
+#include "support/result.h"
 
 namespace kdl::driver {
 
@@ -14,6 +16,15 @@ namespace kdl::driver {
 /// or is longer than `max_bytes`. For a missing file, the error suggests the most similar name that
 /// exists. The file becomes an input of the command.
 std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
+                                         DiagnosticEngine& diagnostics);
+
+/// The first bytes of a file, and the number of all of its bytes.
+struct InputStart {
+  std::string bytes;
+  int64_t file_bytes = 0;
+};
+/// Reads at most `max_bytes` from the beginning of a file that may be longer. Otherwise like ReadInputFile.
+std::optional<InputStart> ReadInputStart(const std::string& path, size_t max_bytes,
                                          DiagnosticEngine& diagnostics);
 
 /// Reads a file like ReadInputFile, but one that the command writes again, such as that of `tune --tuned`.
@@ -47,5 +58,14 @@ bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics);
 /// Files that MayWrite has refused, or that have become inputs since, are not written. Reports
 /// errors, except those that MayWrite has reported.
 bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics);
+
+/// Returns whether MayWrite has refused one of the files, or one has become an input since. Reports new errors.
+bool AnyRefused(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics);
+
+/// Reports that a file cannot be read or written.
+void ReportUnreadable(const std::string& path, const Failure& failure,
+                      DiagnosticEngine& diagnostics);
+void ReportUnwritable(const std::string& path, const Failure& failure,
+                      DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::driver

@@ -1,6 +1,7 @@
 #include "ir/program_tensors.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/tensor_view.h"
 #include "ir/views.h"
@@ -25,6 +26,23 @@ Name CallersDevice(const Module& module, const Function& program, const Value* p
   });
   if (first) return first->attr<AttrKey::Device>();
   return module.devices.empty() ? Name() : module.devices[0].name;
+}
+
+NumberList RankAxesOf(const Value* param) {
+  NumberList axes;
+  for (const Use& use : param->uses()) {
+    const Op* op = use.user;
+    if (op->kind() == OpKind::Lives) continue;
+    if (op->kind() != OpKind::Copy && op->kind() != OpKind::CopyBack) return {};
+    const Op* other = op->operand(op->kind() == OpKind::Copy ? 1 : 0)->def();
+    bool is_distributed =
+        other && other->kind() == OpKind::Alloc && other->HasAttr(AttrKey::RankAxes);
+    if (!is_distributed) return {};
+    auto found = other->attr<AttrKey::RankAxes>();
+    if (!axes.empty() && found != axes) return {};
+    axes = std::move(found);
+  }
+  return axes;
 }
 
 }  // namespace kdl::ir

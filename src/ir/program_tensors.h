@@ -16,4 +16,9 @@ std::string_view SourceName(const Value* tensor);
 /// devices.
 Name CallersDevice(const Module& module, const Function& program, const Value* param);
 
+/// Returns, for each dimension of a parameter of a program, the axis of the grid of ranks along which it is distributed, or -1:
+/// the program only copies it to tensors that are distributed in this way, and back. Returns nothing if the parameter is not
+/// distributed. The module passes must not have run.
+NumberList RankAxesOf(const Value* param);
+
 }  // namespace kdl::ir

@@ -91,6 +91,7 @@ class Distributor {
     if (tensors_.empty() || !CheckUses(context_, program_, tensors_)) return;
     for (Op* launch : OpsOfKind(program_, OpKind::Launch)) DistributeLaunch(launch);
     for (Op* copy : OpsOfKind(program_, OpKind::Copy)) DistributeCopy(copy);
+    for (Op* copy : OpsOfKind(program_, OpKind::CopyBack)) DistributeCopyBack(copy);
     for (Op* fill : OpsOfKind(program_, OpKind::Fill)) DistributeFill(fill);
   }
 
@@ -310,6 +311,22 @@ class Distributor {
     } else {
       CreateCopy(b, copy, ops_.Memory(b, from, ranks.first), to);
     }
+    ir::Erase(copy);
+  }
+
+  /// Each rank copies what it owns of a parameter to the caller's tensor.
+  void DistributeCopyBack(Op* copy) {
+    Value* from = copy->operand(0);
+    if (!tensors_.AxesOf(from)) return;
+    ir::Builder b(module_, copy);
+    ForOwned(b, ops_.Ranks(b), from, [&](Value* rank, const BoxValues& box) {
+      std::vector<Value*> slices =
+          ops_.Slices(b, {ops_.Memory(b, from, rank), copy->operand(1)}, box, from);
+      b.Create(OpKind::CopyBack, {{slices[0]}, {slices[1]}, {}}, {b.types().Event()},
+               {ir::MakeAttr<AttrKey::Device>(copy->attr<AttrKey::Device>()),
+                ir::MakeAttr<AttrKey::Queue>(copy->attr<AttrKey::Queue>()),
+                ir::MakeAttr<AttrKey::Cause>(copy->attr<AttrKey::Cause>())});
+    });
     ir::Erase(copy);
   }
 

@@ -16,12 +16,6 @@ namespace kdl {
 
 namespace {
 
-Failure SystemFailure(std::string_view action, const std::string& path) {
-  bool writes = action != "open" && action != "read";
-  return {fmt::format("cannot {} '{}': {}", action, path, std::strerror(errno)),
-          KindOfError(errno, writes)};
-}
-
 bool WriteAll(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
@@ -102,6 +96,12 @@ FailureKind KindOfError(int error, bool writes) {
     default:
       return FailureKind::User;
   }
+}
+
+Failure SystemFailure(std::string_view action, const std::string& path) {
+  bool writes = action != "open" && action != "read";
+  return {fmt::format("cannot {} '{}': {}", action, path, std::strerror(errno)),
+          KindOfError(errno, writes)};
 }
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {

@@ -38,6 +38,10 @@ class FreshFile {
   ~FreshFile();
 
   Status Put();
+  /// Returns the path of the new file. Returns nothing if the bytes were written directly.
+  std::optional<std::string> fresh() const {
+    return fresh_.empty() ? std::nullopt : std::optional(fresh_);
+  }
 
  private:
   FreshFile(std::string path, std::string place, std::string fresh);

@@ -12,6 +12,7 @@
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/ranks/mpi.h"
+#include "driver/run/argument_values.h"
 #include "driver/run/arguments.h"
 #include "driver/run/devices.h"
 #include "driver/run/open_outputs.h"
@@ -57,7 +58,11 @@ class RunOfFile {
   /// on which the program's launches depend. If the result is not empty, nothing has run, and the
   /// file must be compiled again with these values.
   std::vector<sema::Define> CompileAndRun() {
-    arguments_ = driver::ReadArguments(session_.options, session_.diagnostics);
+    // A process that shares the work with others reads only its own elements of distributed parameters.
+    arguments_ =
+        driver::ReadArguments(session_.options, session_.diagnostics,
+                              driver::MpiProcess::IsLaunched() ? driver::FileContents::Headers
+                                                               : driver::FileContents::All);
     if (options_.profile && !StartTrace()) return {};
     std::optional<std::string> target = driver::OnlyTarget(session_.options, session_.diagnostics);
     if (!arguments_ || !target) {
@@ -126,8 +131,8 @@ class RunOfFile {
     if (session_.options.core_num)
       driver::SetCoreNum(*made.module, *program_, *session_.options.core_num);
     driver::KeepOnly(*made.module, {program_});
-    bound_ =
-        driver::BindProgram(*made.module, *program_, *arguments_, options_, session_.diagnostics);
+    values_.emplace(*made.module, *program_, *arguments_, session_.diagnostics);
+    bound_ = driver::BindShared(*program_, *arguments_, options_, *values_, session_.diagnostics);
     return bound_ && driver::MayWriteOutputs(*bound_, session_.diagnostics) &&
            (!contract_ ||
             DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
@@ -177,19 +182,21 @@ class RunOfFile {
     return ranks;
   }
 
-  /// Leaves the output to the first rank. The others have the same results.
+  /// Leaves the output to the first rank, except for files of which each rank writes a part.
   void BeSilent() {
     session_.printed.clear();
-    for (driver::BoundArgument& argument : bound_->arguments) argument.out_path.clear();
+    for (driver::BoundArgument& argument : bound_->arguments)
+      if (argument.rank_axes.empty()) argument.out_path.clear();
   }
 
   void Execute(Compilation& made, kdl_context* context) {
     std::optional<driver::LocalRanks> ranks = FindRanks(*made.module);
-    if (!ranks) return;
+    if (!ranks || !values_->StoreDistributed(*ranks, *bound_)) return;
     if (ranks->first > 0) BeSilent();
     driver::RunPlace place{context,          *made.module,         made.devices[0],
                            session_.sources, &made.contracts.list, std::move(contract_)};
     place.ranks = *ranks;
+    place.values = &*values_;
     place.tiled = made.code.targets.front().tiled.get();
     for (const driver::TargetCode& target : made.code.targets)
       driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
@@ -206,6 +213,7 @@ class RunOfFile {
   const ir::Function* kernel_ = nullptr;  ///< null if a program runs
   std::optional<driver::BoundContract> contract_;
   ir::Function* program_ = nullptr;
+  std::optional<driver::ArgumentValues> values_;
   std::optional<driver::BoundProgram> bound_;
   std::optional<TraceFile> trace_;  ///< only with --profile
   std::unique_ptr<driver::MpiProcess> mpi_;

@@ -180,25 +180,26 @@ def in_processes(folder):
 
 
 BUILT = {
-    "c++": (["--emit", "header,orch,obj"], "ranks_caller.cpp", ["{}.orch.cpp"], ["-std=c++20"]),
-    "cc": (["--emit", "header,orch-c,obj"], "ranks_caller.c", ["{}.orch.c"], ["-std=c11"]),
+    "c++": (["--emit", "header,orch,obj"], ".cpp", ["{}.orch.cpp"], ["-std=c++20"]),
+    "cc": (["--emit", "header,orch-c,obj"], ".c", ["{}.orch.c"], ["-std=c11"]),
 }
 
 
-def build_caller(language, library, folder):
+def build_caller(language, library, folder, caller="ranks_caller", files=None):
     """Builds an MPI application that calls programs, and returns its path."""
-    emits, caller, generated, standard = BUILT[language]
+    emits, ending, generated, standard = BUILT[language]
+    caller += ending
     own_root = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
-    names = ["ranks", "ranks_reduce"] if language == "c++" else ["ranks"]
+    if not files:
+        (folder / "ranks_reduce.kdl").write_text(REDUCE.read_text().replace("ranks(2, 3)", "ranks(3, 1)"))
+        files = [SOURCE, folder / "ranks_reduce.kdl"] if language == "c++" else [SOURCE]
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
-    (folder / "ranks_reduce.kdl").write_text(REDUCE.read_text().replace("ranks(2, 3)", "ranks(3, 1)"))
-    for name in names:
-        file = folder / "ranks_reduce.kdl" if name == "ranks_reduce" else SOURCE
+    for file in files:
         done = run(["kernelc", "build", str(file), *emits, "-o", str(out)], folder)
         check(done.returncode == 0, f"{file} is not built: {done.stderr}")
     wrapper = {"c++": "mpicxx", "cc": "mpicc"}[language] + library  # the test needs both: tests/install.sh tests
-    sources = [file.format(name) for name in names for file in generated]
+    sources = [file.format(name.stem) for name in files for file in generated]
     words = [wrapper, *standard, "-O1", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-ffp-contract=off", "-DOMPI_SKIP_MPICXX",
              "-DMPICH_SKIP_MPICXX", "-I", str(out), "-I", str(SOURCE.parents[2] / "include"), str(SOURCE.with_name(caller)),
              *[str(out / source) for source in sources], *map(str, sorted(out.glob("*.o"))), str(own_root / "lib" / "libkdl_runtime.a"), "-lstdc++", "-lm", "-pthread", "-ldl",

@@ -47,6 +47,18 @@ ArgumentSpec Classify(Assignment assignment) {
   return argument;
 }
 
+/// Reads the file of an argument. Reports errors.
+void ReadFileOf(ArgumentSpec& argument, FileContents contents, DiagnosticEngine& diagnostics) {
+  if (contents == FileContents::Headers) {
+    std::optional<NpyHeader> header = ReadNpyHeader(argument.path, diagnostics);
+    if (!header) return;
+    argument.file = {header->scalar, std::move(header->shape), {}};
+    argument.unread = header->offset;
+  } else if (auto tensor = ReadNpy(argument.path, diagnostics)) {
+    argument.file = std::move(*tensor);
+  }
+}
+
 }  // namespace
 
 const ArgumentSpec* FindArgument(const std::vector<ArgumentSpec>& arguments,
@@ -58,16 +70,16 @@ const ArgumentSpec* FindArgument(const std::vector<ArgumentSpec>& arguments,
 }
 
 std::optional<std::vector<ArgumentSpec>> ReadArguments(const Options& options,
-                                                       DiagnosticEngine& diagnostics) {
+                                                       DiagnosticEngine& diagnostics,
+                                                       FileContents contents) {
   size_t errors_before = diagnostics.error_count();
   std::vector<ArgumentSpec> arguments;
   for (const std::string& text : options.arg) {
     auto assignment = SplitAssignment("--arg", text, "--arg x=@x.npy", diagnostics);
     if (!assignment) continue;
     arguments.push_back(Classify(std::move(*assignment)));
-    if (arguments.back().kind != ArgumentSpec::Kind::File) continue;
-    if (auto tensor = ReadNpy(arguments.back().path, diagnostics))
-      arguments.back().file = std::move(*tensor);
+    if (arguments.back().kind == ArgumentSpec::Kind::File)
+      ReadFileOf(arguments.back(), contents, diagnostics);
   }
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return arguments;

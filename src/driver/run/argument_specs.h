@@ -22,11 +22,17 @@ struct ArgumentSpec {
   std::optional<uint64_t> seed = {};  ///< for Random and Special, if given
   std::string path;                   ///< for File
   HostTensor file;                    ///< for File: the file's contents
+  /// For File: if the elements have not been read yet, the number of the byte at which they begin.
+  std::optional<int64_t> unread = {};
 };
+
+/// What to read of the files that --arg names.
+enum class FileContents : uint8_t { All, Headers };
 
 /// Parses all --arg options and reads the files that they name.
 std::optional<std::vector<ArgumentSpec>> ReadArguments(const Options& options,
-                                                       DiagnosticEngine& diagnostics);
+                                                       DiagnosticEngine& diagnostics,
+                                                       FileContents contents = FileContents::All);
 
 const ArgumentSpec* FindArgument(const std::vector<ArgumentSpec>& arguments, std::string_view name);
 

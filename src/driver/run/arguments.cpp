@@ -8,13 +8,11 @@
 #include <utility>
 
 #include "driver/diagnostics.h"
-#include "driver/run/draw.h"
-#include "driver/run/draw_special.h"
-#include "driver/run/loop_inputs.h"
-#include "driver/run/npy.h"
+#include "driver/run/argument_values.h"
 #include "driver/run/sizes.h"
 #include "driver/run/source_types.h"
 #include "ir/optional_params.h"
+#include "ir/program_tensors.h"
 #include "ir/requirement.h"
 #include "support/machine.h"
 #include "support/near_names.h"
@@ -28,8 +26,6 @@ std::string ParameterNames(const ir::Function& program) {
   for (const ir::Param& param : program.params) names.push_back(param.value->name().text());
   return names.empty() ? "no parameters" : QuotedList(names);
 }
-
-bool IsTensor(const ir::Param& param) { return param.value->type()->kind == ir::TypeKind::Tensor; }
 
 bool Mentions(Size size, Name name) {
   if (size->lhs == nullptr) return size->kind == SizeKind::Symbol && size->symbol == name;
@@ -55,19 +51,18 @@ std::string Solved(Size side, Name dim, const std::string& other) {
       subtracts ? fmt::format("{} - ({})", amount, other) : fmt::format("{} - {}", other, amount));
 }
 
-/// Whether tensors get elements, or only shapes.
-enum class Elements : uint8_t { All, None };
+/// Which tensors get elements. The others only get shapes.
+enum class Elements : uint8_t { All, NotDistributed, None };
 
 /// Binds the parameters of one program to arguments.
 class Binder {
  public:
-  Binder(const ir::Module& module, const ir::Function& program,
-         const std::vector<ArgumentSpec>& arguments, Elements elements,
-         DiagnosticEngine& diagnostics)
+  Binder(const ir::Function& program, const std::vector<ArgumentSpec>& arguments, Elements elements,
+         const ArgumentValues& values, DiagnosticEngine& diagnostics)
       : program_(program),
         elements_(elements),
-        loop_inputs_(LoopInputs(module, program)),
         arguments_(arguments),
+        values_(values),
         diagnostics_(diagnostics) {}
 
   /// Checks that no two --arg options and no two --out options name the same parameter, and that
@@ -119,8 +114,9 @@ class Binder {
         diagnostics_.Report(diag::SizeOverflow, {}, name, ParameterType(param), Where(values));
         return false;
       }
+      if (!HasElements(param)) continue;
       left -= std::min(left, *count * Bytes(param.value->type()->scalar));
-      if (left > 0 || elements_ == Elements::None) continue;
+      if (left > 0) continue;
       diagnostics_.Report(diag::NoMemory, {}, name, ParameterType(param), Where(values), most);
       return false;
     }
@@ -150,7 +146,7 @@ class Binder {
     if (ir::Presence(program_, param)) return;
     diagnostics_
         .Report(diag::BadArgument, {}, "none", param.value->name().str(), ParameterType(param))
-        .Help(HelpFor(param));
+        .Help(ArgumentValues::HelpFor(param));
   }
 
   void ReportUnknown(std::string_view name) {
@@ -231,28 +227,14 @@ class Binder {
     if (auto out = out_paths_.find(bound.name); out != out_paths_.end())
       bound.out_path = out->second;
     bound.tensor.shape = ShapeOf(param, values);
-    if (bound.is_tensor && elements_ == Elements::None) return bound;
-    const ArgumentSpec* argument = FindArgument(arguments_, bound.name);
-    if (argument && argument->kind == ArgumentSpec::Kind::File) {
-      FromFile(param, *argument, bound);
-      return bound;
-    }
-    int64_t count = ElementCount(bound.tensor.scalar, bound.tensor.shape).value_or(0);
-    bound.tensor.bytes.resize(static_cast<size_t>(count * Bytes(bound.tensor.scalar)));
-    if (param.direction == ir::Direction::Out) return bound;
-    bound.is_drawn = !argument;
-    if (argument && argument->kind == ArgumentSpec::Kind::None) return bound;
-    if (!argument) {
-      loop_inputs_.contains(index) ? Draw(bound.tensor, index + 1)
-                                   : DrawArgument(bound.tensor, index + 1);
-    } else if (argument->kind == ArgumentSpec::Kind::Random) {
-      Draw(bound.tensor, argument->seed.value_or(index + 1));
-    } else if (argument->kind == ArgumentSpec::Kind::Special) {
-      DrawSpecial(bound.tensor, bound.is_tensor, argument->seed.value_or(0));
-    } else {
-      Fill(param, *argument, bound);
-    }
+    bound.rank_axes = ir::RankAxesOf(param.value);
+    if (HasElements(param)) values_.Store(index, bound);
     return bound;
+  }
+
+  bool HasElements(const ir::Param& param) const {
+    if (!IsTensor(param) || elements_ == Elements::All) return true;
+    return elements_ == Elements::NotDistributed && ir::RankAxesOf(param.value).empty();
   }
 
   static std::vector<int64_t> ShapeOf(const ir::Param& param, const SizeValues& values) {
@@ -271,64 +253,20 @@ class Binder {
     return text;
   }
 
-  void FromFile(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
-    Scalar scalar = bound.tensor.scalar;
-    if (argument.file.scalar != StoredAs(scalar)) {
-      std::string found =
-          fmt::format("{} ({})", NumpyName(argument.file.scalar), Spelling(argument.file.scalar));
-      std::string wanted(NumpyName(bound.tensor.scalar));
-      diagnostics_
-          .Report(diag::NpyDtype, {}, argument.path, found, argument.name, ParameterType(param))
-          .Help(IsByteFloat(scalar) ? "8-bit floats are stored as their bits: save "
-                                      "`x.view('uint8')` of an ml_dtypes array"
-                : scalar == Scalar::BF16
-                    ? "bf16 is stored as numpy dtype V2: save `(x.view('uint32') >> "
-                      "16).astype('uint16').view('V2')` of a float32 array x"
-                    : fmt::format("numpy.save('{}', x.astype(numpy.{}))", argument.path, wanted));
-      return;
-    }
-    bound.tensor = argument.file;
-    bound.tensor.scalar = scalar;
-  }
-
-  static std::string HelpFor(const ir::Param& param) {
-    Scalar scalar = param.value->type()->scalar;
-    std::string number = scalar == Scalar::Bool ? "true or false"
-                         : IsFloat(scalar)      ? "a number"
-                                                : "a whole number that fits the type";
-    return number + (IsTensor(param) ? ", @FILE.npy, random:SEED, special:SEED, zeros, ones or iota"
-                                     : ", random:SEED or special:SEED");
-  }
-
-  void Fill(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
-    HostTensor& tensor = bound.tensor;
-    auto count = static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
-    bool iota = argument.kind == ArgumentSpec::Kind::Iota;
-    std::optional<uint64_t> bits = ParseElement(tensor.scalar, iota ? "0" : argument.number);
-    if (!bits) {
-      diagnostics_.Report(diag::BadArgument, {}, argument.text, argument.name, ParameterType(param))
-          .Help(HelpFor(param));
-      return;
-    }
-    for (int64_t n = 0; n < count; ++n) {
-      SetElementBits(tensor, n, iota ? NumberBits(tensor.scalar, n) : *bits);
-    }
-  }
-
   const ir::Function& program_;
   Elements elements_;
-  /// Indices of parameters that get small values, because they may determine how often a loop runs.
-  std::set<size_t> loop_inputs_;
   const std::vector<ArgumentSpec>& arguments_;
+  const ArgumentValues& values_;
   DiagnosticEngine& diagnostics_;
   std::map<std::string, std::string> out_paths_;
 };
 
-std::optional<BoundProgram> Bind(const ir::Module& module, const ir::Function& program,
+std::optional<BoundProgram> Bind(const ir::Function& program,
                                  const std::vector<ArgumentSpec>& arguments, const Options& options,
-                                 Elements elements, DiagnosticEngine& diagnostics) {
+                                 Elements elements, const ArgumentValues& argument_values,
+                                 DiagnosticEngine& diagnostics) {
   size_t errors_before = diagnostics.error_count();
-  Binder binder(module, program, arguments, elements, diagnostics);
+  Binder binder(program, arguments, elements, argument_values, diagnostics);
   binder.CheckNames(options);
   std::optional<SizeValues> values = BindSizes(program, arguments, options, diagnostics);
   if (values) binder.CheckSizes(*values);
@@ -344,13 +282,22 @@ std::optional<BoundProgram> Bind(const ir::Module& module, const ir::Function& p
 std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Function& program,
                                         const std::vector<ArgumentSpec>& arguments,
                                         const Options& options, DiagnosticEngine& diagnostics) {
-  return Bind(module, program, arguments, options, Elements::All, diagnostics);
+  ArgumentValues values(module, program, arguments, diagnostics);
+  return Bind(program, arguments, options, Elements::All, values, diagnostics);
+}
+
+std::optional<BoundProgram> BindShared(const ir::Function& program,
+                                       const std::vector<ArgumentSpec>& arguments,
+                                       const Options& options, const ArgumentValues& values,
+                                       DiagnosticEngine& diagnostics) {
+  return Bind(program, arguments, options, Elements::NotDistributed, values, diagnostics);
 }
 
 std::optional<BoundProgram> BindNumbers(const ir::Module& module, const ir::Function& program,
                                         const std::vector<ArgumentSpec>& arguments,
                                         const Options& options, DiagnosticEngine& diagnostics) {
-  return Bind(module, program, arguments, options, Elements::None, diagnostics);
+  ArgumentValues values(module, program, arguments, diagnostics);
+  return Bind(program, arguments, options, Elements::None, values, diagnostics);
 }
 
 }  // namespace kdl::driver

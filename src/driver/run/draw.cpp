@@ -103,14 +103,15 @@ int64_t DrawInteger(Scalar scalar, IntegerRange range, uint64_t seed, uint64_t n
   return x % 4 == 1 ? Edge(scalar, range, y) : Uniform(range, y);
 }
 
+uint64_t DrawArgumentElement(Scalar scalar, uint64_t seed, uint64_t n) {
+  if (!IsInteger(scalar)) return DrawElement(scalar, seed, n);
+  return IntegerBits(scalar, DrawInteger(scalar, AllIntegers(scalar), seed, n));
+}
+
 void DrawArgument(HostTensor& tensor, uint64_t seed) {
-  if (!IsInteger(tensor.scalar)) return Draw(tensor, seed);
   auto count = static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
-  IntegerRange range = AllIntegers(tensor.scalar);
-  for (int64_t n = 0; n < count; ++n) {
-    int64_t drawn = DrawInteger(tensor.scalar, range, seed, static_cast<uint64_t>(n));
-    SetElementBits(tensor, n, IntegerBits(tensor.scalar, drawn));
-  }
+  for (int64_t n = 0; n < count; ++n)
+    SetElementBits(tensor, n, DrawArgumentElement(tensor.scalar, seed, static_cast<uint64_t>(n)));
 }
 
 }  // namespace kdl::driver

@@ -48,8 +48,11 @@ uint64_t IntegerBits(Scalar scalar, int64_t ordered);
 /// or neighbours of powers of two. The other half are arbitrary numbers in the range.
 int64_t DrawInteger(Scalar scalar, IntegerRange range, uint64_t seed, uint64_t n);
 
-/// Fills an argument that was not given on the command line. Integers are arbitrary values of their
-/// type. Other types are filled as for `random`.
+/// Returns element n of an argument that was not given on the command line. Integers are arbitrary values of their type. Other
+/// types are as for `random`.
+uint64_t DrawArgumentElement(Scalar scalar, uint64_t seed, uint64_t n);
+
+/// Fills an argument that was not given on the command line.
 void DrawArgument(HostTensor& tensor, uint64_t seed);
 
 }  // namespace kdl::driver

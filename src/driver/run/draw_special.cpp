@@ -120,16 +120,11 @@ uint64_t SpecialBits(Scalar scalar, uint64_t drawn) {
 
 }  // namespace
 
-void DrawSpecial(HostTensor& tensor, bool is_tensor, uint64_t seed) {
-  Draw(tensor, seed);
-  if (!is_tensor && tensor.scalar == Scalar::Bool) return;
+uint64_t SpecialElement(Scalar scalar, bool is_tensor, uint64_t seed, uint64_t n) {
   constexpr uint64_t kOther = 7919;  // a seed whose bits are unrelated to those of `seed`
-  auto size = static_cast<size_t>(Bytes(tensor.scalar));
-  for (size_t n = 0; n < tensor.bytes.size() / size; ++n) {
-    if (DrawBits(seed, n) >> 62 != 0) continue;
-    SetElementBits(tensor, static_cast<int64_t>(n),
-                   SpecialBits(tensor.scalar, DrawBits(seed + kOther, n)));
-  }
+  bool is_special = (is_tensor || scalar != Scalar::Bool) && DrawBits(seed, n) >> 62 == 0;
+  return is_special ? SpecialBits(scalar, DrawBits(seed + kOther, n))
+                    : DrawElement(scalar, seed, n);
 }
 
 }  // namespace kdl::driver

@@ -6,7 +6,7 @@
 
 namespace kdl::driver {
 
-/// Fills an argument like `random`, except that one element in four is a number that often reveals
+/// Returns element n of an argument that is like `random`, except that one element in four is a number that often reveals
 /// errors. For floats, those numbers have either sign and are:
 ///   - zeros, infinities, quiet and signaling NaNs with any payload
 ///   - the smallest and largest normal and subnormal numbers
@@ -14,6 +14,6 @@ namespace kdl::driver {
 ///   - numbers halfway between two adjacent numbers of a shorter type.
 /// For integers, they are the limits of the type, powers of two and their neighbours, and numbers
 /// halfway between two adjacent floats. A bool in a tensor can be any byte.
-void DrawSpecial(HostTensor& tensor, bool is_tensor, uint64_t seed);
+uint64_t SpecialElement(Scalar scalar, bool is_tensor, uint64_t seed, uint64_t n);
 
 }  // namespace kdl::driver

@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 64;
 constexpr size_t kMostBytes = size_t{1} << 38;
+constexpr size_t kMostHeader = size_t{1} << 16;  ///< numpy.save writes shorter headers
 
 struct Dtype {
   Scalar scalar;
@@ -205,8 +206,11 @@ std::string ShapeText(std::span<const int64_t> shape) {
                            : fmt::format("({})", fmt::join(shape, ", "));
 }
 
-std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& path,
-                                   DiagnosticEngine& diagnostics) {
+namespace {
+
+/// Parses the header at the beginning of a file with `file_bytes` bytes.
+std::optional<NpyHeader> ParseHeader(std::string_view bytes, int64_t file_bytes,
+                                     const std::string& path, DiagnosticEngine& diagnostics) {
   std::string reason;
   std::optional<Parts> parts = Split(bytes, reason);
   std::optional<Header> header = parts ? HeaderReader(parts->header).Read() : std::nullopt;
@@ -230,20 +234,37 @@ std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& pa
     return std::nullopt;
   }
   int64_t needed = *count * Bytes(*scalar);
-  auto there = static_cast<int64_t>(parts->data.size());
+  int64_t offset = parts->data.data() - bytes.data();
+  int64_t there = file_bytes - offset;
   if (there != needed) {
     const auto& kind = there < needed ? diag::NpyTruncated : diag::NpyTooLong;
     diagnostics.Report(kind, {}, path, TypeText(*scalar, header->shape), needed, there);
     return std::nullopt;
   }
-  HostTensor tensor{*scalar, std::move(header->shape), std::vector<std::byte>(parts->data.size())};
-  if (needed > 0) std::memcpy(tensor.bytes.data(), parts->data.data(), parts->data.size());
-  if (*scalar == Scalar::Bool) {
-    // NumPy's bool arrays can be views of other types, whose bytes may be values other than 0 and
-    // 1. Any nonzero byte is true.
-    for (std::byte& byte : tensor.bytes) byte = std::byte{byte != std::byte{0}};
-  }
+  return NpyHeader{*scalar, std::move(header->shape), offset};
+}
+
+}  // namespace
+
+void NormalizeBools(std::span<std::byte> bytes) {
+  for (std::byte& byte : bytes) byte = std::byte{byte != std::byte{0}};
+}
+
+std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& path,
+                                   DiagnosticEngine& diagnostics) {
+  std::optional<NpyHeader> header =
+      ParseHeader(bytes, static_cast<int64_t>(bytes.size()), path, diagnostics);
+  if (!header) return std::nullopt;
+  bytes.remove_prefix(static_cast<size_t>(header->offset));
+  HostTensor tensor{header->scalar, std::move(header->shape), std::vector<std::byte>(bytes.size())};
+  if (!bytes.empty()) std::memcpy(tensor.bytes.data(), bytes.data(), bytes.size());
+  if (tensor.scalar == Scalar::Bool) NormalizeBools(tensor.bytes);
   return tensor;
+}
+
+std::optional<NpyHeader> ReadNpyHeader(const std::string& path, DiagnosticEngine& diagnostics) {
+  std::optional<InputStart> start = ReadInputStart(path, kMostHeader, diagnostics);
+  return start ? ParseHeader(start->bytes, start->file_bytes, path, diagnostics) : std::nullopt;
 }
 
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics) {
@@ -254,18 +275,22 @@ std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& dia
   return bytes ? ParseNpy(*bytes, path, diagnostics) : std::nullopt;
 }
 
-std::string FormatNpy(const HostTensor& tensor) {
-  const Dtype& row = DtypeRow(tensor.scalar);
-  bool one_byte = Info(tensor.scalar).bits == 8;
+std::string FormatNpyHeader(Scalar scalar, std::span<const int64_t> shape) {
+  const Dtype& row = DtypeRow(scalar);
+  bool one_byte = Info(scalar).bits == 8;
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
-                                   one_byte ? '|' : '<', row.descr, ShapeText(tensor.shape));
+                                   one_byte ? '|' : '<', row.descr, ShapeText(shape));
   size_t prefix = kMagic.size() + 4;
   size_t padding = kAlignment - (prefix + header.size() + 1) % kAlignment;
   header.append(padding % kAlignment, ' ').push_back('\n');
   std::string bytes(kMagic);
   bytes.append({'\x01', '\x00', static_cast<char>(header.size() & 0xFF),
                 static_cast<char>(header.size() >> 8)});
-  bytes += header;
+  return bytes + header;
+}
+
+std::string FormatNpy(const HostTensor& tensor) {
+  std::string bytes = FormatNpyHeader(tensor.scalar, tensor.shape);
   bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   return bytes;
 }

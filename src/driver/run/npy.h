@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "driver/run/host_tensor.h"
 #include "support/diagnostics.h"
@@ -19,11 +23,27 @@ namespace kdl::driver {
 std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& path,
                                    DiagnosticEngine& diagnostics);
 
+/// The header of a file: the type and shape of its array, and the number of the byte at which the elements begin.
+struct NpyHeader {
+  Scalar scalar = Scalar::F32;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;
+};
+
+/// Reads only the header of a file, and checks that all elements are there. The file becomes an input of the command.
+std::optional<NpyHeader> ReadNpyHeader(const std::string& path, DiagnosticEngine& diagnostics);
+
 /// Reads and parses a file.
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics);
 
 /// Returns the contents of a .npy file, byte for byte as numpy.save writes it.
 std::string FormatNpy(const HostTensor& tensor);
+
+/// Returns what precedes the elements in such a file.
+std::string FormatNpyHeader(Scalar scalar, std::span<const int64_t> shape);
+
+/// Makes all bytes of bools 0 or 1. NumPy's bool arrays can be views of other types, in which any nonzero byte is true.
+void NormalizeBools(std::span<std::byte> bytes);
 
 /// Returns the element type under which a file stores this scalar.
 inline Scalar StoredAs(Scalar scalar) { return IsByteFloat(scalar) ? Scalar::U8 : scalar; }

@@ -45,7 +45,7 @@ Status PlacedProgram::Place(const BoundProgram& bound) {
 }
 
 size_t PlacedProgram::GuardBytes(const BoundArgument& argument) const {
-  bool guarded = memory_.guarded && argument.direction != ir::Direction::In;
+  bool guarded = memory_.guarded && argument.direction != ir::Direction::In && !argument.part;
   return guarded ? kGuardElements * static_cast<size_t>(Bytes(argument.tensor.scalar)) : 0;
 }
 
@@ -106,6 +106,11 @@ Status PlacedProgram::MoveIn(const BoundProgram& bound) {
 Status PlacedProgram::Fill(const BoundArgument& argument, const kdl_array& array) const {
   bool is_out = argument.direction == ir::Direction::Out;
   if (is_out && !memory_.poison && !memory_.guarded) return {};
+  if (argument.part) {
+    // The memory of elements that other ranks own is not touched, so that the system need not provide it.
+    if (is_out) return {};
+    return Mapped(array, KDL_MAP_READ_WRITE, [&](std::byte* data) { CopyToWhole(argument, data); });
+  }
   return Mapped(array, KDL_MAP_WRITE, [&](std::byte* data) {
     std::memset(data, kGuard, GuardBytes(argument));
     data += GuardBytes(argument);
@@ -134,6 +139,12 @@ Status PlacedProgram::TakeBack(BoundProgram& bound) const {
     if (!argument.is_tensor) continue;
     const kdl_array& array = executor_->array(arguments_.tensors[tensor++].id);
     if (argument.direction == ir::Direction::In) continue;
+    if (argument.part) {
+      Status read = Mapped(array, KDL_MAP_READ,
+                           [&](const std::byte* data) { CopyFromWhole(data, argument); });
+      if (!read.ok()) return read;
+      continue;
+    }
     bool intact = true;
     Status read = Mapped(array, KDL_MAP_READ, [&](const std::byte* data) {
       std::vector<std::byte>& bytes = argument.tensor.bytes;

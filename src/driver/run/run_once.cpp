@@ -43,6 +43,9 @@ Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory mem
                BoundProgram& bound) {
   PlacedProgram placed(place, program, memory);
   if (Status done = placed.Place(bound); !done.ok()) return done;
+  // A part of a large tensor need not be in memory twice.
+  for (BoundArgument& argument : bound.arguments)
+    if (argument.part && argument.direction == ir::Direction::In) argument.tensor.bytes = {};
   if (Status done = placed.RunProgram(); !done.ok()) return done;
   if (place.traffic) *place.traffic = placed.executor().rank_traffic();
   return placed.TakeBack(bound);

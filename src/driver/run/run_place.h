@@ -25,6 +25,8 @@ struct ContextDeleter {
 };
 using Context = std::unique_ptr<kdl_context, ContextDeleter>;
 
+class ArgumentValues;
+
 /// The environment of a run, excluding the program's arguments.
 struct RunPlace {
   kdl_context* context;      ///< the context with which the module's images are registered
@@ -40,6 +42,8 @@ struct RunPlace {
   LocalRanks ranks = {};           ///< those of the module's device with ranks, if there is one
   /// The kernels at tile level with the chosen tile sizes. May be null if there is only one rank.
   const ir::Module* tiled = nullptr;
+  /// The elements of arguments of which this process may have only a part; otherwise null.
+  const ArgumentValues* values = nullptr;
   RankTrafficTable* traffic = nullptr;  ///< if not null, a run stores here what its ranks have sent
 };
 

@@ -16,12 +16,14 @@
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/report.h"
+#include "driver/run/argument_values.h"
 #include "driver/run/executor.h"
 #include "driver/run/least_traffic.h"
 #include "driver/run/locate_errors.h"
 #include "driver/run/npy.h"
 #include "driver/run/open_outputs.h"
 #include "driver/run/reference.h"
+#include "driver/run/shared_outputs.h"
 #include "driver/run/summary.h"
 #include "ir/packs.h"
 #include "ir/program_tensors.h"
@@ -69,6 +71,14 @@ std::string VerdictJson(const Verdict& verdict, std::optional<bool> contract) {
   return JsonText(object);
 }
 
+/// Returns the tensor with all elements. Those that this process does not have are the ones of `others`.
+HostTensor WholeOf(const BoundArgument& argument, const HostTensor& others) {
+  if (!argument.part) return argument.tensor;
+  HostTensor whole = others;
+  CopyToWhole(argument, whole.bytes.data());
+  return whole;
+}
+
 /// Runs the program on the reference device and compares the results. `before` contains the
 /// arguments, and `after` contains the results of the run to check. Returns whether the outputs are as they must be.
 bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
@@ -89,8 +99,8 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
   for (size_t i = 0; i < after.arguments.size(); ++i) {
     const BoundArgument& argument = after.arguments[i];
     if (!argument.is_tensor || argument.direction == ir::Direction::In) continue;
-    std::string difference =
-        Difference(argument.tensor, expected.arguments[i].tensor, argument.name);
+    const HostTensor& wanted = expected.arguments[i].tensor;
+    std::string difference = Difference(WholeOf(argument, wanted), wanted, argument.name);
     if (difference.empty()) continue;
     const ir::Value* tensor = program.params[i].value;
     if (by_instructions.contains(tensor)) {
@@ -179,13 +189,20 @@ bool MayWriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
   return MayWrite(written, "name another file after --out", diagnostics);
 }
 
-void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
+bool WriteOutputs(const LocalRanks& ranks, const BoundProgram& bound,
+                  DiagnosticEngine& diagnostics) {
   std::vector<OutputFile> files;
+  std::vector<const BoundArgument*> shared;
   for (const BoundArgument& argument : bound.arguments) {
-    if (!argument.out_path.empty())
+    if (argument.out_path.empty()) continue;
+    if (argument.part) {
+      shared.push_back(&argument);
+    } else {
       files.push_back({argument.out_path, FormatNpy(argument.tensor)});
+    }
   }
-  WriteOutputFiles(files, diagnostics);
+  return shared.empty() ? WriteOutputFiles(files, diagnostics)
+                        : WriteSharedOutputs(ranks, shared, files, diagnostics);
 }
 
 namespace {
@@ -234,7 +251,7 @@ namespace {
 void TrimCountedOutputs(const ir::Function& program, BoundProgram& bound) {
   for (size_t p = 0; p < bound.arguments.size(); ++p) {
     const ir::Param* count = ir::FindCount(program, program.params[p]);
-    if (count == nullptr) continue;
+    if (count == nullptr || bound.arguments[p].part) continue;
     const auto at = static_cast<size_t>(count - program.params.data());
     HostTensor& output = bound.arguments[p].tensor;
     const auto size = static_cast<int64_t>(ElementBits(bound.arguments[at].tensor, 0));
@@ -250,7 +267,9 @@ void TrimCountedOutputs(const ir::Function& program, BoundProgram& bound) {
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics) {
   std::optional<BoundProgram> before;
-  if (options.verify || options.locate_errors) before = bound;
+  // The reference computes everything in this process.
+  if (options.verify || options.locate_errors)
+    before = place.values ? place.values->Whole(bound) : bound;
   const BoundContract* contract = options.verify && place.contract ? &*place.contract : nullptr;
   if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
@@ -272,7 +291,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (options.verify) AddJson("verify", VerdictJson(verdict, holds));
   bool located = options.locate_errors && LocateErrors(place, program, *before, bound, diagnostics);
   TrimCountedOutputs(program, bound);
-  if (checked) WriteOutputs(bound, diagnostics);
+  if (checked && !WriteOutputs(place.ranks, bound, diagnostics)) return {};
   text += Summary(bound);
   AddJson("outputs", OutputsJson(bound));
   if (checked && options.verify) text += "verify: equal to the reference, bit for bit";

@@ -29,8 +29,10 @@ std::string NameInSource(std::string_view device);
 /// Whether the files given with --out may be written. Call this before the run. Reports problems.
 bool MayWriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics);
 
-/// Writes the files given with --out. Reports errors.
-void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics);
+/// Writes the files given with --out, together with the other processes that share the work. Reports errors, and returns
+/// whether the files are written.
+bool WriteOutputs(const LocalRanks& ranks, const BoundProgram& bound,
+                  DiagnosticEngine& diagnostics);
 
 /// Runs the program, writes the files given with --out, and returns the lines to print: outputs,
 /// the statistics for -v, and the result of --verify. With --verify, runs the program again on the

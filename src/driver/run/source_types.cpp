@@ -20,4 +20,6 @@ std::string ParameterType(const ir::Param& param) {
                                                            : std::string(scalar);
 }
 
+bool IsTensor(const ir::Param& param) { return param.value->type()->kind == ir::TypeKind::Tensor; }
+
 }  // namespace kdl::driver

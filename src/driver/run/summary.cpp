@@ -84,9 +84,9 @@ std::string Summary(const BoundProgram& program) {
   std::string text;
   for (const BoundArgument& argument : program.arguments) {
     if (!IsShown(argument)) continue;
-    text += fmt::format("{}: {} = {}", argument.name,
-                        TypeText(argument.tensor.scalar, argument.tensor.shape),
-                        ElementsText(argument.tensor));
+    const HostTensor& tensor = argument.tensor;
+    text += fmt::format("{}: {}", argument.name, TypeText(tensor.scalar, tensor.shape));
+    text += argument.part ? ", distributed" : " = " + ElementsText(tensor);
     text += argument.out_path.empty() ? "\n" : fmt::format(" -> {}\n", argument.out_path);
   }
   return text;
@@ -100,7 +100,8 @@ std::string OutputsJson(const BoundProgram& program) {
     nlohmann::ordered_json output = {
         {"name", argument.name}, {"type", Info(tensor.scalar).spelling}, {"shape", tensor.shape}};
     int64_t at = 0;
-    if (StoredElementCount(tensor) <= kWhole) output["values"] = NestedJson(tensor, 0, at);
+    if (!argument.part && StoredElementCount(tensor) <= kWhole)
+      output["values"] = NestedJson(tensor, 0, at);
     if (!argument.out_path.empty()) output["file"] = argument.out_path;
     outputs.push_back(std::move(output));
   }

@@ -106,7 +106,8 @@ void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
   BindArguments(gen, call, inner);
   RequireApart(gen, call, inner);
   for (const sema::ParamInfo& param : call.kernel->params) {
-    if (param.entity->on == nullptr) continue;
+    // The caller decides how its tensors are distributed.
+    if (param.entity->on == nullptr || !param.entity->rank_axes.empty()) continue;
     std::string cause = fmt::format("{} needs it there", call.kernel->entity->name.text());
     GenMoveTo(gen, ir::MemoryOf(inner.values.at(param.entity)), param.entity->on, cause);
   }

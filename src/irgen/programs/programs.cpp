@@ -279,6 +279,28 @@ void GenLives(FunctionGen& gen, const sema::Entity* param) {
                      {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, param->on))});
 }
 
+void GenDistributedParam(FunctionGen& gen, const sema::ParamInfo& param) {
+  LocScope loc(gen, param.entity->span);
+  Value* callers = gen.values.at(param.entity);
+  GenLocalTensor(gen, param.entity, param.entity->span);
+  if (param.direction == syntax::Direction::Out) return;
+  gen.builder.Create(ir::OpKind::Copy, {{callers}, {gen.values.at(param.entity)}, {}},
+                     {gen.builder.types().Event()},
+                     {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, param.entity->on)),
+                      ir::MakeAttr<AttrKey::Queue>(0)});
+}
+
+void GenCopyToCaller(FunctionGen& gen, const sema::ParamInfo& param) {
+  if (param.direction == syntax::Direction::In) return;
+  LocScope loc(gen, param.entity->span);
+  Value* callers = gen.function.params[param.entity->param].value;
+  Name cause = gen.module.context().names.Intern("the caller has it");
+  gen.builder.Create(ir::OpKind::CopyBack, {{gen.values.at(param.entity)}, {callers}, {}},
+                     {gen.builder.types().Event()},
+                     {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, param.entity->on)),
+                      ir::MakeAttr<AttrKey::Queue>(0), ir::MakeAttr<AttrKey::Cause>(cause)});
+}
+
 void GenMoveTo(FunctionGen& gen, Value* tensor, const sema::Entity* device,
                std::string_view cause) {
   gen.builder.Create(

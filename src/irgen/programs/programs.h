@@ -16,6 +16,11 @@ void GenFuse(FunctionGen& gen, const syntax::BlockStmt& fuse);
 void GenMoves(FunctionGen& gen, const sema::LaunchInfo& launch);
 /// Requires that the argument for a parameter is on the parameter's device when the program is called.
 void GenLives(FunctionGen& gen, const sema::Entity* param);
+/// Makes the program use a tensor that is distributed like the parameter instead of the caller's tensor. If the program
+/// reads the parameter, each rank copies its own elements from the caller's tensor.
+void GenDistributedParam(FunctionGen& gen, const sema::ParamInfo& param);
+/// If the program writes the parameter, each rank copies its own elements to the caller's tensor.
+void GenCopyToCaller(FunctionGen& gen, const sema::ParamInfo& param);
 /// Generates a move of the tensor to the device, where it stays.
 void GenMoveTo(FunctionGen& gen, ir::Value* tensor, const sema::Entity* device,
                std::string_view cause);

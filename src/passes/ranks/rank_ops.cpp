@@ -58,22 +58,31 @@ Value* RankOps::Memory(ir::Builder& b, Value* tensor, Value* rank) const {
   return memory;
 }
 
-Value* RankOps::Slice(ir::Builder& b, Value* tensor, const BoxValues& box, const Value* like) {
-  Name name = tensor->name();
+std::vector<Value*> RankOps::Slices(ir::Builder& b, std::vector<Value*> tensors,
+                                    const BoxValues& box, const Value* like) {
+  std::vector<Name> names;
+  for (const Value* tensor : tensors) names.push_back(tensor->name());
   const ir::NumberList& axes = *tensors_.AxesOf(like);
   for (size_t d = 0; d < box.size(); ++d) {
-    if (axes[d] >= 0) tensor = SliceDimension(b, tensor, d, box[d], name);
+    if (axes[d] < 0) continue;
+    Size size = PartSize(b, box[d]);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      tensors[i] = SliceDimension(b, tensors[i], d, box[d], size, names[i]);
   }
-  return tensor;
+  return tensors;
 }
 
-Value* RankOps::SliceDimension(ir::Builder& b, Value* tensor, size_t dimension,
-                               const PartValues& part, Name name) {
-  std::vector<Size> dims = tensor->type()->dims;
+Size RankOps::PartSize(ir::Builder& b, const PartValues& part) {
   Name size = module_.context().names.Intern(fmt::format("part_{}", ++slices_));
   b.Make(OpKind::BindSize, {b.Sub(part.end, part.first)}, b.I64Type(),
          {ir::MakeAttr<AttrKey::Name>(size)});
-  dims[dimension] = b.types().sizes().Symbol(size);
+  return b.types().sizes().Symbol(size);
+}
+
+Value* RankOps::SliceDimension(ir::Builder& b, Value* tensor, size_t dimension,
+                               const PartValues& part, Size size, Name name) {
+  std::vector<Size> dims = tensor->type()->dims;
+  dims[dimension] = size;
   return b
       .Create(OpKind::Slice, {{tensor}, {part.first}, {part.end}},
               {b.types().Tensor(tensor->type()->scalar, std::move(dims))},

@@ -41,7 +41,12 @@ class RankOps {
   static Value* HasAny(ir::Builder& b, const std::vector<PartValues>& parts);
   Value* Memory(ir::Builder& b, Value* tensor, Value* rank) const;
   /// The elements of a tensor of the same sizes as `like`, which is distributed, that are in a box that a rank owns of it.
-  Value* Slice(ir::Builder& b, Value* tensor, const BoxValues& box, const Value* like);
+  Value* Slice(ir::Builder& b, Value* tensor, const BoxValues& box, const Value* like) {
+    return Slices(b, {tensor}, box, like)[0];
+  }
+  /// The same for several tensors. The results have one type.
+  std::vector<Value*> Slices(ir::Builder& b, std::vector<Value*> tensors, const BoxValues& box,
+                             const Value* like);
   void Fetch(ir::Builder& b, Value* tensor, Value* rank, const BoxValues& box,
              std::string_view cause) const;
   void FinishFetches(ir::Builder& b) const;
@@ -49,8 +54,9 @@ class RankOps {
 
  private:
   ir::Attr OnDevice() const { return ir::MakeAttr<AttrKey::Device>(tensors_.device); }
-  Value* SliceDimension(ir::Builder& b, Value* tensor, size_t dimension, const PartValues& part,
-                        Name name);
+  Size PartSize(ir::Builder& b, const PartValues& part);
+  static Value* SliceDimension(ir::Builder& b, Value* tensor, size_t dimension,
+                               const PartValues& part, Size size, Name name);
 
   ir::Module& module_;
   const RankTensors& tensors_;

@@ -38,6 +38,7 @@ std::string UnsupportedUse(const Op* op, const RankTensors& tensors) {
   switch (op->kind()) {
     case OpKind::Launch:
     case OpKind::Copy:
+    case OpKind::CopyBack:
     case OpKind::Fill:
       return "";
     case OpKind::Swap: {

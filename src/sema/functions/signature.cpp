@@ -9,6 +9,7 @@
 #include "sema/functions/optional_params.h"
 #include "sema/functions/strided_params.h"
 #include "sema/model/ast_walk.h"
+#include "sema/types/distribution.h"
 #include "sema/types/sizes.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/quote.h"
@@ -302,15 +303,13 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
     ok = ok && size != nullptr;
   }
   if (ok) entity->type = std::move(type);
-  if (!param.on.by.empty()) {
-    state.diagnostics.Report(diag::RanksUnsupported, param.on.by[0].span, "`by` for a parameter")
-        .Help(fmt::format("declare a tensor `let own: … on {} by (…);`, and copy '{}' to it",
-                          param.on.name.text(), param.name.name.text()));
-  }
   if (param.on && state.kind() != FunctionKind::Program) {
     state.diagnostics.Report(diag::OnOutsideProgram, param.on.span);
   } else if (param.on) {
     entity->on = ResolveDevice(state, param.on);
+    if (ok && entity->on != nullptr)
+      entity->rank_axes =
+          CheckDistribution(state, param.name.name.text(), param.on, entity->type, *entity->on);
   }
 }
 

@@ -150,7 +150,7 @@ struct Entity {
   bool is_absent = false;
   bool is_pack = false;  ///< SizeName: the product of the sizes of a pack of dimensions, `A..`
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: its Device, or null
-  /// LocalTensor: for each dimension, the axis of the grid of ranks of `on` along which it is distributed, or -1; empty if
+  /// TensorParam, LocalTensor: for each dimension, the axis of the grid of ranks of `on` along which it is distributed, or -1; empty if
   /// the tensor is not distributed.
   std::vector<int64_t> rank_axes;
   bool in_spmd = false;  ///< Range, ScalarBinder: it is the variable of an `spmd for`

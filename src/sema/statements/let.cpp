@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "sema/programs/distribution.h"
 #include "sema/statements/uniform.h"
 #include "sema/types/coerce.h"
+#include "sema/types/distribution.h"
 #include "sema/types/sizes.h"
 #include "sema/types/tensor_type.h"
 #include "sema/types/tuples.h"
@@ -165,7 +165,8 @@ void DeclareTensor(FunctionState& state, const LetStmt& let) {
   state.loop_depth_of[entity] = state.loop_depth;
   if (fills) state.written.insert(entity);
   if (!type) return;
-  if (device) entity->rank_axes = CheckDistribution(state, let, *type, *device);
+  if (device)
+    entity->rank_axes = CheckDistribution(state, let.name.name.text(), let.on, *type, *device);
   entity->type = *std::move(type);
   state.fn.stmts[&let].entities = {entity};
   if (fills) state.fn.stmts[&let].fill = let.value;

@@ -121,7 +121,7 @@ bool PlacedKernel::PrepareProgram(driver::Compilation& made,
 Status PlacedKernel::WriteOutputs() {
   driver::BoundProgram after = *bound_;
   if (Status back = placed_->TakeBack(after); !back.ok()) return back;
-  driver::WriteOutputs(after, session_.diagnostics);
+  driver::WriteOutputs({}, after, session_.diagnostics);
   return {};
 }
 

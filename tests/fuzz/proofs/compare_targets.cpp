@@ -37,6 +37,13 @@ ir::Function* OnlyKernel(const ir::Module& module) {
   return nullptr;
 }
 
+void DrawSpecial(driver::HostTensor& tensor, uint64_t seed) {
+  auto count = static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
+  for (int64_t n = 0; n < count; ++n)
+    driver::SetElementBits(
+        tensor, n, driver::SpecialElement(tensor.scalar, true, seed, static_cast<uint64_t>(n)));
+}
+
 /// Returns random sizes of the kind that is also used to run kernels under the sanitizer.
 Sizes DrawSizes(std::mt19937_64& random) {
   static constexpr int64_t kSmall[] = {0, 1, 2, 3, 5, 7, 9, 16, 33};
@@ -111,7 +118,7 @@ class CompiledKernel {
                IsInteger(tensor.scalar) && !tensor.bytes.empty())
         std::memcpy(tensor.bytes.data(), data, tensor.bytes.size());
       else if (argument.direction != ir::Direction::Out)
-        driver::DrawSpecial(tensor, true, seed + tensors);
+        DrawSpecial(tensor, seed + tensors);
     }
     return bound;
   }

@@ -1,4 +1,4 @@
-#include "sema/programs/distribution.h"
+#include "sema/types/distribution.h"
 
 #include <fmt/format.h>
 
@@ -36,25 +36,22 @@ std::string ShapeText(const std::vector<int64_t>& shape, size_t count) {
 }
 
 /// Returns whether the entry is the size of dimension `d`. Reports an error if it is not.
-bool IsSizeOf(FunctionState& state, const syntax::LetStmt& let, const DistributedDim& dim,
+bool IsSizeOf(FunctionState& state, std::string_view name, const DistributedDim& dim,
               const Type& type, size_t d) {
   Size size = CheckSize(state, dim.size, "a distributed dimension");
   if (size == nullptr || size == type.dims[d]) return size != nullptr;
   state.diagnostics
-      .Report(diag::ByDimension, dim.span, Quote(state, dim.size), d, let.name.name.text(),
-              ToString(type.dims[d]))
+      .Report(diag::ByDimension, dim.span, Quote(state, dim.size), d, name, ToString(type.dims[d]))
       .Help(fmt::format("write {}, or `_` if this dimension is not distributed",
                         ToString(type.dims[d])));
   return false;
 }
 
-void ReportAxes(FunctionState& state, const syntax::LetStmt& let, const DistributedDim& dim,
-                size_t d, const Entity& device) {
+void ReportAxes(FunctionState& state, std::string_view tensor, const DistributedDim& dim, size_t d,
+                const Entity& device) {
   size_t count = std::max<size_t>(device.device.shape.size(), 1);
   std::string_view name = device.name.text();
-  state.diagnostics
-      .Report(diag::ByAxes, dim.span, d, let.name.name.text(), name, count,
-              count == 1 ? "is" : "es")
+  state.diagnostics.Report(diag::ByAxes, dim.span, d, tensor, name, count, count == 1 ? "is" : "es")
       .Note(device.span, "declared here")
       .Help(fmt::format(
           "give the ranks an axis for each dimension up to this one: `device {} = ranks({}2);`",
@@ -63,13 +60,13 @@ void ReportAxes(FunctionState& state, const syntax::LetStmt& let, const Distribu
 
 }  // namespace
 
-std::vector<int64_t> CheckDistribution(FunctionState& state, const syntax::LetStmt& let,
-                                       const Type& type, const Entity& device) {
-  const std::vector<DistributedDim>& by = let.on.by;
+std::vector<int64_t> CheckDistribution(FunctionState& state, std::string_view name,
+                                       const syntax::Placement& on, const Type& type,
+                                       const Entity& device) {
+  const std::vector<DistributedDim>& by = on.by;
   if (by.empty()) return {};
-  std::string_view name = let.name.name.text();
   if (device.device.form != DeviceForm::Ranks) {
-    state.diagnostics.Report(diag::ByDevice, let.on.span, name, device.name.text())
+    state.diagnostics.Report(diag::ByDevice, on.span, name, device.name.text())
         .Note(device.span, "declared here")
         .Help(
             fmt::format("declare a device with ranks: `device {} = ranks();`", device.name.text()));
@@ -77,7 +74,7 @@ std::vector<int64_t> CheckDistribution(FunctionState& state, const syntax::LetSt
   }
   if (by.size() != type.dims.size()) {
     Diagnostic& report =
-        state.diagnostics.Report(diag::ByCount, let.on.span, type.dims.size(), name, by.size());
+        state.diagnostics.Report(diag::ByCount, on.span, type.dims.size(), name, by.size());
     if (!type.dims.empty())
       report.Help(fmt::format("write `on {} by ({})`", device.name.text(), Example(type)));
     return {};
@@ -86,7 +83,7 @@ std::vector<int64_t> CheckDistribution(FunctionState& state, const syntax::LetSt
   bool is_distributed = false;
   for (size_t d = 0; d < by.size(); ++d) {
     if (IsWildcard(by[d])) continue;
-    if (!IsSizeOf(state, let, by[d], type, d)) return {};
+    if (!IsSizeOf(state, name, by[d], type, d)) return {};
     if (by[d].block != nullptr) {
       state.diagnostics
           .Report(diag::RanksUnsupported, by[d].span, "a distribution in blocks of a given size")
@@ -96,12 +93,12 @@ std::vector<int64_t> CheckDistribution(FunctionState& state, const syntax::LetSt
     // With one axis, any one dimension can be distributed along it.
     size_t count = std::max<size_t>(device.device.shape.size(), 1);
     size_t axis = count == 1 && !is_distributed ? 0 : d;
-    if (axis >= count) return ReportAxes(state, let, by[d], d, device), std::vector<int64_t>();
+    if (axis >= count) return ReportAxes(state, name, by[d], d, device), std::vector<int64_t>();
     axes[d] = static_cast<int64_t>(axis);
     is_distributed = true;
   }
   if (!is_distributed) {
-    state.diagnostics.Report(diag::ByNothing, let.on.span, name)
+    state.diagnostics.Report(diag::ByNothing, on.span, name)
         .Help("remove `by (…)`: without it, every rank has the whole tensor");
     return {};
   }
