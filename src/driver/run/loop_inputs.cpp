@@ -56,7 +56,9 @@ class Reach {
       if (result->type()->kind == ir::TypeKind::Block) return true;
       Add(result);
     }
-    if (op.results().empty()) AddMemory(op);
+    bool stores =
+        op.results().empty() || op.kind() == OpKind::Copy || op.kind() == OpKind::CopyBack;
+    if (stores) AddMemory(op);
     return false;
   }
 
