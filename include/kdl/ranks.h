@@ -65,8 +65,8 @@ void kdl_ranks_remove(kdl_ranks* ranks, const kdl_array* tensor);
 kdl_error* kdl_ranks_fetch(kdl_ranks* ranks, const kdl_array* tensor, int64_t rank,
                            const int64_t* first, const int64_t* end, const char* cause);
 
-/* kdl_ranks_start_fetches starts to send what has been requested; `queue` copies between ranks of this process. Operations that
- * write what is sent must have ended. kdl_ranks_finish_fetches waits until everything has arrived. Operations that use memory
+/* kdl_ranks_start_fetches starts to send what has been requested, if that has not started yet; `queue` copies between ranks of
+ * this process. Operations that write what is sent must have ended. kdl_ranks_finish_fetches waits until everything has arrived. Operations that use memory
  * which receives elements must have ended. */
 kdl_error* kdl_ranks_start_fetches(kdl_ranks* ranks, kdl_queue* queue);
 kdl_error* kdl_ranks_finish_fetches(kdl_ranks* ranks);

@@ -201,6 +201,7 @@ struct kdl_ranks {
 
   // All receives start before the first message is packed, so that no process waits for one that waits for it.
   Error Start(kdl_queue* queue) {
+    if (is_started || pending.empty()) return nullptr;
     is_started = true;
     for (RankMessage& message : pending) {
       if (!Has(message.from)) KDL_RETURN_IF_ERROR(Receive(message));
@@ -340,6 +341,8 @@ kdl_error* kdl_ranks_fetch(kdl_ranks* ranks, const kdl_array* tensor, std::int64
   KDL_RETURN_IF_UNUSABLE(ranks, tensor, cause);
   return Guard([&]() -> Error {
     RankTensor* found = nullptr;
+    if (ranks->is_started)
+      return Invalid("elements are requested before earlier requests are finished");
     KDL_RETURN_IF_ERROR(ranks->Find(tensor, &found));
     Box needed = WholeBox(found->exchange.ownership().sizes());
     for (std::size_t d = 0; d < needed.size(); ++d)

@@ -14,6 +14,7 @@
 #include "passes/passes.h"
 #include "passes/ranks/group_kernels.h"
 #include "passes/ranks/group_launch.h"
+#include "passes/ranks/interior.h"
 #include "passes/ranks/kept_parts.h"
 #include "passes/ranks/launch_axes.h"
 #include "passes/ranks/launch_code.h"
@@ -37,6 +38,8 @@
 //          %xr = rank_memory %x rank %r ; %yr = rank_memory %y rank %r
 //          launch @relax_part on @grid (%xr, %yr, %first, %end) } }
 //      rewritten %y on @grid
+// Blocks that need nothing of others, because they are far enough from the ends of the part, run before finish_fetches
+// (ranks/interior.h).
 // Launches whose blocks reduce are divided in the same way if the loop variables are kept along which their results are
 // distributed (ranks/kept_parts.h), else by segments of blocks (ranks/group_launch.h). Other launches that write only whole tensors
 // run completely in every process, after the ranks have got all elements that they read. The number of ranks is known only at run time, and with one rank nothing is sent.
@@ -135,24 +138,18 @@ class Distributor {
       });
     std::erase_if(*needs, [](const RankNeed& need) { return need.parts.empty(); });
     LaunchCode code(module_, ops_, launch);
-    ir::Builder& b = code.b();
-    auto parts_of = [&](Value* rank) {
-      std::vector<PartValues> owned;
-      for (const LaunchAxis& axis : *axes)
-        owned.push_back(ops_.Owned(b, axis.size, rank, axis.axis));
-      return owned;
-    };
-    code.FetchNeeds(*part.kernel, *needs, parts_of);
-    MakeLoop(b, {code.ranks().first, code.ranks().end}, [&](Value* rank) {
-      std::vector<PartValues> owned = parts_of(rank);
-      MakeIf(b, RankOps::HasAny(b, owned), [&] {
-        std::vector<Value*> operands = code.InMemoryOf(arguments, rank);
-        for (const PartValues& one : owned) operands.insert(operands.end(), {one.first, one.end});
-        code.CreateLaunch(*part.kernel, operands);
+    SharedLaunch shared{code, part, *axes, arguments};
+    auto margins = needs->empty() ? std::nullopt : MarginsOf(*needs, *axes, part.parts);
+    if (margins) {
+      LaunchDivided(shared, *needs, *margins);
+    } else {
+      code.FetchNeeds(*part.kernel, *needs, [&](Value* rank) { return OwnedParts(shared, rank); });
+      ForEachPart(shared, [&](Value* rank, const std::vector<PartValues>& owned) {
+        LaunchPart(shared, rank, owned);
       });
-    });
+    }
     for (const RankArgument& argument : arguments) {
-      if (argument.is_written) ops_.Rewritten(b, argument.tensor);
+      if (argument.is_written) ops_.Rewritten(code.b(), argument.tensor);
     }
     ir::Erase(launch);
   }
@@ -194,6 +191,57 @@ class Distributor {
       Value* identity = b.Bits(scalar, IdentityOf(kernel, argument.param));
       FillOwnedWith(b, argument.tensor, identity);
     }
+  }
+
+  /// A launch of which each rank runs the blocks that write what it owns.
+  struct SharedLaunch {
+    LaunchCode& code;
+    const PartKernel& part;
+    const std::vector<LaunchAxis>& axes;
+    const std::vector<RankArgument>& arguments;
+  };
+
+  std::vector<PartValues> OwnedParts(const SharedLaunch& shared, Value* rank) const {
+    std::vector<PartValues> owned;
+    for (const LaunchAxis& axis : shared.axes)
+      owned.push_back(ops_.Owned(shared.code.b(), axis.size, rank, axis.axis));
+    return owned;
+  }
+
+  /// Creates a loop over the ranks of this process.
+  template <class Body>
+  void ForEachPart(const SharedLaunch& shared, Body body) const {
+    const RankValues& ranks = shared.code.ranks();
+    MakeLoop(shared.code.b(), {ranks.first, ranks.end},
+             [&](Value* rank) { body(rank, OwnedParts(shared, rank)); });
+  }
+
+  /// Runs the blocks of a box, unless it is empty.
+  static void LaunchPart(const SharedLaunch& shared, Value* rank,
+                         const std::vector<PartValues>& box) {
+    MakeIf(shared.code.b(), RankOps::HasAny(shared.code.b(), box), [&] {
+      std::vector<Value*> operands = shared.code.InMemoryOf(shared.arguments, rank);
+      for (const PartValues& one : box) operands.insert(operands.end(), {one.first, one.end});
+      shared.code.CreateLaunch(*shared.part.kernel, operands);
+    });
+  }
+
+  /// Runs the blocks that need nothing of others while messages travel, and then the rest.
+  void LaunchDivided(const SharedLaunch& shared, const std::vector<RankNeed>& needs,
+                     const std::vector<Margins>& margins) const {
+    auto divided = [&](const std::vector<PartValues>& owned) {
+      return DividedPart(shared.code.b(), shared.axes, margins, owned);
+    };
+    shared.code.RequestNeeds(*shared.part.kernel, needs,
+                             [&](Value* rank) { return OwnedParts(shared, rank); });
+    ForEachPart(shared, [&](Value* rank, const std::vector<PartValues>& owned) {
+      LaunchPart(shared, rank, divided(owned).interior());
+    });
+    ops_.FinishFetches(shared.code.b());
+    ForEachPart(shared, [&](Value* rank, const std::vector<PartValues>& owned) {
+      for (const std::vector<PartValues>& side : divided(owned).Rest())
+        LaunchPart(shared, rank, side);
+    });
   }
 
   /// Shares a launch whose blocks reduce. If that is impossible, it runs in every process, or is an error if it writes a

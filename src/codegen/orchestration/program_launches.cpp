@@ -170,6 +170,7 @@ void ProgramPrinter::PrintMark(const Op* op) {
 }
 
 void ProgramPrinter::PrintLaunch(const Op* op) {
+  if (has_fetches_) PrintStartFetches(op);
   ir::LaunchOp launch(const_cast<Op*>(op));
   const ir::Function* kernel = module_.FindFunction(op->attr<AttrKey::Callee>());
   KDL_CHECK(kernel, "'{}' is launched, but is not in the module",

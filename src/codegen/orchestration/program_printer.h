@@ -203,6 +203,7 @@ class ProgramPrinter {
   void PrintOwned(const ir::Op* op);
   void PrintRankMemory(const ir::Op* op);
   void PrintFetch(const ir::Op* op);
+  void PrintStartFetches(const ir::Op* op);
   void PrintFinishFetches(const ir::Op* op);
   void PrintRewritten(const ir::Op* op);
 
@@ -225,6 +226,7 @@ class ProgramPrinter {
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
   std::unordered_map<Name, std::string> ranks_;  ///< by device
+  bool has_fetches_ = false;                     ///< whether fetches have not been finished
   std::vector<std::pair<Name, int64_t>> queues_;
   std::set<std::pair<std::string_view, uint32_t>> said_;
 };

@@ -63,6 +63,7 @@ void ProgramPrinter::PrintRankMemory(const Op* op) {
 }
 
 void ProgramPrinter::PrintFetch(const Op* op) {
+  has_fetches_ = true;
   ir::FetchOp fetch(const_cast<Op*>(op));
   auto texts = [&](std::span<Value* const> values) {
     std::vector<std::string> bounds;
@@ -80,10 +81,16 @@ void ProgramPrinter::PrintFetch(const Op* op) {
   syntax_->Print(writer_, call, {}, "");
 }
 
+/// What has been requested travels while kernels run.
+void ProgramPrinter::PrintStartFetches(const Op* op) {
+  syntax_->Print(writer_, {Request::StartFetches, RanksOf(op), {}}, {}, "");
+}
+
 /// Kernels that use the memories must have ended before elements arrive.
 void ProgramPrinter::PrintFinishFetches(const Op* op) {
+  has_fetches_ = false;
   Name device = op->attr<AttrKey::Device>();
-  syntax_->Print(writer_, {Request::StartFetches, RanksOf(op), {}}, {}, "");
+  PrintStartFetches(op);
   for (const auto& [on, queue] : queues_)
     if (on == device)
       syntax_->Print(writer_, {Request::Wait, syntax_->Queue(devices_.at(on), queue), {}}, {}, "");

@@ -381,6 +381,10 @@ Result<Executor::Launching> Executor::Prepare(const interp::LaunchRequest& reque
 Result<EventId> Executor::StartLaunch(const interp::LaunchRequest& request) {
   Result<Launching> launch = Prepare(request);
   if (!launch.ok()) return launch.failure();
+  // What has been requested travels while the kernel runs.
+  Status sending =
+      ranks_ ? StatusOf(kdl_ranks_start_fetches(ranks_.get(), launch->queue)) : Status();
+  if (!sending.ok()) return sending.failure();
   last_ = std::move(*launch);
   std::vector<kdl_event*> after = Events(request.after);
   kdl_event* done = nullptr;

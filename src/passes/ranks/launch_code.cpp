@@ -24,7 +24,13 @@ LaunchCode::LaunchCode(ir::Module& module, const RankOps& ops, Op* launch)
 void LaunchCode::FetchNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
                             const PartsOfRank& parts_of) {
   if (needs.empty()) return;
-  FetchForAll([&](Value* rank) {
+  RequestNeeds(kernel, needs, parts_of);
+  ops_.FinishFetches(b_);
+}
+
+void LaunchCode::RequestNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
+                              const PartsOfRank& parts_of) {
+  MakeLoop(b_, {b_.I64(0), ranks_.count}, [&](Value* rank) {
     std::vector<PartValues> parts = parts_of(rank);
     auto fetch = [&] { FetchNeedsOf(rank, kernel, needs, parts); };
     parts.empty() ? fetch() : MakeIf(b_, RankOps::HasAny(b_, parts), fetch);

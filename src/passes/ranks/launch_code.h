@@ -39,6 +39,9 @@ class LaunchCode {
   /// runs all blocks.
   void FetchNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
                   const PartsOfRank& parts_of);
+  /// Like FetchNeeds, but launches can follow before the fetches are finished.
+  void RequestNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
+                    const PartsOfRank& parts_of);
   /// Sends what one rank needs. The fetches must be finished afterwards.
   void FetchNeedsOf(Value* rank, const ir::Function& kernel, const std::vector<RankNeed>& needs,
                     const std::vector<PartValues>& parts);
