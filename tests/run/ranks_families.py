@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Runs programs of several fields over ranks: stencils, a Fourier transform, attention, bodies, a sparse matrix and training.
+
+Their results must be those of one host, bit for bit, on 1, 2, 3, 5 and more ranks and in processes of Open MPI and MPICH, for
+sizes that change every day. What is sent must be what `kernelc explain --communication` says, and the least that is possible
+where the kernels read complete boxes.
+
+tests/run/ranks_families.py
+"""
+
+import datetime
+import math
+import os
+import pathlib
+import random
+import re
+import shutil
+import sys
+import tempfile
+
+import numpy as np
+from ranks import LAUNCHERS, compare_traffic, outputs, run
+from shared import checks
+
+SOURCE = pathlib.Path(__file__).resolve().parent / "ranks_families.kdl"
+SHAPES = [(1, 1), (2, 1), (1, 3), (5, 1), (2, 4)]
+# The sizes, the arguments that are numbers, and the outputs of a program.
+PROGRAMS = {
+    "jacobi3": ("MNK", {"steps": 3}, ["y"]),
+    "red_black": ("MN", {"steps": 2}, ["y"]),
+    "fourier": ("MN", {}, ["yr", "yi"]),
+    "attention": ("HSD", {}, ["o"]),
+    "bodies": ("N", {"steps": 2}, ["x", "y", "u", "v"]),
+    "sparse": ("MK", {"steps": 2}, ["x"]),
+    "train": ("NDK", {"steps": 2}, ["w", "v"]),
+}
+
+
+def draw_arguments(draw):
+    """Returns the arguments of each program, with sizes up to 19."""
+    arguments = {}
+    for program, (sizes, numbers, _) in PROGRAMS.items():
+        words = [word for size in sizes for word in ("--set", f"{size}={draw.randint(1, 19)}")]
+        words += [word for name, value in numbers.items() for word in ("--arg", f"{name}={value}")]
+        arguments[program] = words
+        print(program, *words)
+    return arguments
+
+
+def words_of(program, arguments, file):
+    outs = [word for name in PROGRAMS[program][2] for word in ("--out", f"{name}=@{name}.npy")]
+    return ["kernelc", "run", str(file), "--program", program, *arguments[program], *outs]
+
+
+def on_grid(shape, folder):
+    file = folder / "grid.kdl"
+    file.write_text(SOURCE.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})"))
+    return file
+
+
+def of_one_host(program, arguments, folder):
+    """Returns the results of the same text without `by`."""
+    file = folder / "one.kdl"
+    file.write_text(re.sub(r" on grid by \([^)]*\)|^device grid.*", "", SOURCE.read_text(), flags=re.MULTILINE))
+    one = outputs(words_of(program, arguments, file), folder)
+    checks.expect(f"{program} fails without ranks: {one}", isinstance(one, dict) and len(one) == len(PROGRAMS[program][2]))
+    return one
+
+
+def in_one_process(program, arguments, one, folder):
+    for shape in SHAPES:
+        file, count = on_grid(shape, folder), math.prod(shape)
+        words = words_of(program, arguments, file)
+        got = outputs([*words, "--device", f"grid=ranks?count={count}"], folder)
+        checks.expect(f"{program} differs on a grid of {shape}: {got if isinstance(got, str) else ''}", got == one)
+        if count > 1:
+            # A partial result that happens to be zero need not be sent.
+            compare_traffic(file, words[3:words.index("--out")], count, folder, program != "train")
+    sent = run(["kernelc", "explain", "--communication", str(file), "--ranks", "8", "--program", program, *arguments[program]], folder)
+    if program == "attention":
+        checks.expect(f"attention sends something: {sent.stdout}{sent.stderr}", "nothing is sent" in sent.stdout)
+
+
+def in_processes(program, arguments, one, folder):
+    for library, launcher in LAUNCHERS.items():
+        if not shutil.which(launcher[0]):
+            checks.expect(f"{launcher[0]} is missing: tests/install.sh tests", False)
+            continue
+        for shape in ((2, 1), (1, 3)):
+            got = outputs([*launcher, str(math.prod(shape)), *words_of(program, arguments, on_grid(shape, folder))], folder)
+            checks.expect(f"{program} differs on a grid of {shape} in processes of {library}: {got if isinstance(got, str) else ''}",
+                          got == one)
+
+
+def powers(rows, columns, of):
+    """Returns the real and imaginary parts of exp(-2 pi i row column / of)."""
+    angle = -2 * np.pi * (np.outer(np.arange(rows), np.arange(columns)) % of) / of
+    return np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
+
+
+def transform(draw, folder):
+    """The Fourier transform is that of NumPy, up to rounding."""
+    m, n = draw.randint(2, 19), draw.randint(2, 19)
+    numbers = np.random.default_rng(draw.randint(0, 1000))
+    x = numbers.standard_normal(m * n) + 1j * numbers.standard_normal(m * n)
+    arrays = {"re": x.real.reshape(m, n), "im": x.imag.reshape(m, n)}
+    arrays["mr"], arrays["mi"] = powers(m, m, m)
+    arrays["nr"], arrays["ni"] = powers(n, n, n)
+    arrays["tr"], arrays["ti"] = powers(m, n, m * n)
+    inputs = folder / "inputs"
+    inputs.mkdir()
+    words = ["kernelc", "run", str(on_grid((3, 1), folder)), "--program", "fourier", "--device", "grid=ranks?count=3",
+             "--out", "yr=@yr.npy", "--out", "yi=@yi.npy"]
+    for name, array in arrays.items():
+        np.save(inputs / f"{name}.npy", array.astype(np.float32))
+        words += ["--arg", f"{name}=@inputs/{name}.npy"]
+    done = run(words, folder)
+    checks.expect(f"the Fourier transform fails: {done.stderr}", done.returncode == 0)
+    if done.returncode == 0:
+        y = np.load(folder / "yr.npy") + 1j * np.load(folder / "yi.npy")
+        wanted = np.fft.fft(x).reshape(n, m).T  # element k1 + m * k2 is at [k1, k2]
+        worst = np.abs(y - wanted).max()
+        checks.expect(f"the Fourier transform of {m} * {n} numbers differs by {worst}", worst < 1e-5 * np.abs(wanted).max() * 10)
+
+
+def main():
+    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        arguments = draw_arguments(draw)
+        for program in PROGRAMS:
+            one = of_one_host(program, arguments, folder)
+            in_one_process(program, arguments, one, folder)
+            in_processes(program, arguments, one, folder)
+        transform(draw, folder)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
