@@ -53,6 +53,8 @@ struct PassOption {
   int64_t most = 0;
   int64_t value = 0;  ///< unless a pipeline file sets another one
   std::string_view summary;
+  /// Whether it is a number of cores, so that values above the number of cores of a launch are all the same.
+  bool counts_cores = false;
 };
 
 /// A pass. It runs once for a module, where it may add and remove functions, or once for each kernel or

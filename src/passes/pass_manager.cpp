@@ -6,6 +6,7 @@
 #include <chrono>
 #include <vector>
 
+#include "ir/packs.h"
 #include "ir/print/printer.h"
 #include "ir/verify/verifier.h"
 #include "proofs/proofs.h"
@@ -50,6 +51,7 @@ bool RunOn(const Pass& pass, PassContext& context, ir::Function& function, Prove
               IsWanted(pass, context, function) && !(pass.proves && proven.Contain(function));
   if (!runs) return false;
   size_t reports = context.diagnostics.all().size();
+  context.kernel = &function;
   pass.on_kernel(context, function);
   if (pass.proves && context.diagnostics.all().size() == reports) proven.Add(function);
   return true;
@@ -93,7 +95,14 @@ Span PassContext::SpanOf(const ir::Loc& loc) const {
 }
 
 int64_t PassContext::Value(const PassOption& option) const {
-  return settings ? settings->Value(option) : option.value;
+  if (!settings) return option.value;
+  Name name;
+  if (kernel && ir::IsForStrides(*kernel)) {
+    name = ir::OriginalName(*kernel, module.context().names);
+  } else if (kernel) {
+    name = kernel->name;
+  }
+  return settings->ValueFor(name, option).value;
 }
 
 PipelineEnd RunPipeline(Pipeline pipeline, PassContext& context, const PassOptions& options) {

@@ -45,8 +45,10 @@ struct PassContext {
   bool keeps_tiles = false;
   /// Receives performance remarks; null if nobody asks for them.
   RemarkSink* remarks = nullptr;
-  /// The options and conditions of passes from a pipeline file; null without one.
+  /// The options and conditions of passes from pipeline files and schedules; null without any.
   const PassSettings* settings = nullptr;
+  /// The kernel that a kernel pass is changing. Options may have values of their own for it.
+  const ir::Function* kernel = nullptr;
 
   /// Returns the value of an option of a pass.
   int64_t Value(const PassOption& option) const;

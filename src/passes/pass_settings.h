@@ -3,21 +3,41 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "ir/op_kind.h"
 #include "passes/pass.h"
+#include "support/names.h"
 
 namespace kdl::passes {
 
-/// What a pipeline file sets for the passes of one target: values of options, and the ops without which a
-/// pass does not run.
+/// The value of an option of a pass.
+struct Setting {
+  int64_t value = 0;
+  std::string
+      from;  ///< the line of a file that sets it, such as `passes.yaml:7`; empty: the default
+};
+
+/// What a pipeline file and schedules set for the passes of one target: values of options, and the ops without
+/// which a pass does not run.
 class PassSettings {
  public:
-  void Set(const PassOption& option, int64_t value) { values_[&option] = value; }
-  /// Returns the value set for an option, or its default.
-  int64_t Value(const PassOption& option) const {
-    auto found = values_.find(&option);
-    return found == values_.end() ? option.value : found->second;
+  /// Sets an option for all kernels.
+  void Set(const PassOption& option, Setting setting) {
+    values_.insert_or_assign({&option, Name()}, std::move(setting));
+  }
+  /// Sets an option for one kernel. This value has precedence.
+  void SetFor(Name kernel, const PassOption& option, Setting setting) {
+    values_.insert_or_assign({&option, kernel}, std::move(setting));
+  }
+  /// Returns the value that an option has for a kernel.
+  Setting ValueFor(Name kernel, const PassOption& option) const {
+    for (Name name : {kernel, Name()}) {
+      auto found = values_.find({&option, name});
+      if (found != values_.end()) return found->second;
+    }
+    return {option.value, ""};
   }
 
   /// Lets a pass run only on kernels that contain an op of this kind.
@@ -29,7 +49,8 @@ class PassSettings {
   }
 
  private:
-  std::map<const PassOption*, int64_t> values_;
+  /// Keyed by the option and the name of the kernel, which is empty for all kernels.
+  std::map<std::pair<const PassOption*, Name>, Setting> values_;
   std::map<const Pass*, ir::OpKind> needed_;
 };
 

@@ -83,7 +83,8 @@ bool PipelineFile::Apply(const passes::SettingText& setting, const Pass& pass,
                        *value, target.facts->level);
     return false;
   }
-  settings.Set(*option, *value);
+  settings.Set(*option, {*value, fmt::format("{}:{}", text_.files[setting.name_at.file],
+                                             setting.name_at.line)});
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -14,7 +15,7 @@
 // distribute-blocks: numbers the blocks of each `spmd`, and gives each core a consecutive range of these
 // numbers. So most adjacent blocks, which share cache lines, are processed by the same core, and a core uses
 // the data that it prefetches. The induction variable that indexes the outermost dimension of the stored
-// tensors varies slowest. A `for` over blocks becomes a loop over the starts of the blocks.
+// tensors varies slowest, unless the option `order` says otherwise. A `for` over blocks becomes a loop over the starts of the blocks.
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … }
 //   ->  %count = the number of blocks in lo .. hi
@@ -38,7 +39,7 @@
 // so that memory is read in longer contiguous runs.
 //
 // If cores without blocks do nothing at all, the op `busy_cores` states the maximum number of blocks, so that
-// a launch uses no more cores than that.
+// a launch uses no more cores than that. The option `cores` lets only the first cores get blocks.
 //
 // The number of blocks is correct for every lo and hi. If lo may be negative, hi - lo is computed as a u64.
 
@@ -48,8 +49,9 @@ namespace {
 
 class Distributor {
  public:
-  Distributor(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
-      : kernel_(kernel), facts_(facts), builder_(module) {
+  Distributor(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts,
+              std::optional<int64_t> most_cores)
+      : kernel_(kernel), facts_(facts), builder_(module), most_cores_(most_cores) {
     for (const Op* op : *kernel.body) has_stages_ |= op->kind() == OpKind::Stage;
   }
 
@@ -58,6 +60,7 @@ class Distributor {
     builder_.StandAt(op);
     Value* core_id = builder_.CoreId();
     Value* core_num = builder_.CoreNum();
+    if (most_cores_) core_num = builder_.Min(core_num, builder_.I64(*most_cores_));
     std::vector<Value*> sizes = BlockSizes(op, walk, core_num);
     std::vector<BlockRange> ranges;
     std::vector<Value*> counts;
@@ -70,7 +73,7 @@ class Distributor {
     }
     Op* loop = op->attr<AttrKey::Distribute>() == ir::DistributionKind::Dynamic
                    ? MakeDynamicLoop(op, total)
-                   : MakeShareLoop(builder_, op, core_id, total, core_num);
+                   : MakeShareLoop(builder_, op, core_id, TotalFor(core_id, total), core_num);
 
     Value* rest = loop->region()->param(0);
     std::vector<Value*> numbers(binders.size());
@@ -120,6 +123,14 @@ class Distributor {
   }
 
  private:
+  /// Returns the number of blocks that are distributed, from the point of view of a core: none for cores that get no
+  /// blocks because of the option `cores`.
+  Value* TotalFor(Value* core_id, Value* total) {
+    if (!most_cores_) return total;
+    Value* gets_blocks = builder_.Lt(core_id, builder_.I64(*most_cores_));
+    return builder_.Select(gets_blocks, total, builder_.I64(0));
+  }
+
   /// Names the value after the induction variable `binder` and the value's meaning, for example `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what) {
     if (binder->name().empty() || !value->name().empty() || !value->def()) return;
@@ -258,15 +269,35 @@ class Distributor {
   ir::Function& kernel_;
   const ProcessorFacts& facts_;
   ir::Builder builder_;
+  std::optional<int64_t> most_cores_;
   int64_t dynamic_counters_ = 0;
   bool has_stages_ = false;
 };
 
+/// Applies the option `order`.
+void SetOrder(Walk& walk, int64_t order) {
+  if (order == 0) return;
+  std::iota(walk.order.begin(), walk.order.end(), 0);
+  if (order == 2) std::ranges::reverse(walk.order);
+}
+
+/// States for each op `busy_cores` that at most the first `cores` cores have blocks.
+void LimitBusyCores(SizeTable& sizes, ir::Function& kernel, int64_t cores) {
+  for (Op* op : OpsOfKind(kernel, OpKind::BusyCores)) {
+    Size fewer = sizes.Binary(SizeKind::Min, op->attr<AttrKey::Size>(), sizes.Constant(cores));
+    op->SetAttr(ir::MakeAttr<AttrKey::Size>(fewer));
+  }
+}
+
 }  // namespace
 
 void RunDistributeBlocks(PassContext& context, ir::Function& kernel) {
-  Distributor distributor(context.module, kernel, ProcessorFactsOf(context));
+  int64_t cores = context.Value(kMostCores);
+  std::optional<int64_t> most_cores =
+      cores == kMostCores.most ? std::nullopt : std::optional(cores);
+  Distributor distributor(context.module, kernel, ProcessorFactsOf(context), most_cores);
   Walks walks = BlockOrdersOf(kernel, ProcessorFactsOf(context));
+  for (auto& [op, walk] : walks) SetOrder(walk, context.Value(kBlockOrder));
   ir::Builder builder(context.module);
   StateBusyCores(builder, kernel, [&](const Op* op, size_t b) {
     auto of_op = [&](const auto& walk) { return walk.first == op; };
@@ -274,6 +305,7 @@ void RunDistributeBlocks(PassContext& context, ir::Function& kernel) {
     int64_t least = distributor.LeastLength(walk, b, op->region()->param(b));
     return context.module.types().sizes().Constant(least);
   });
+  if (most_cores) LimitBusyCores(context.module.types().sizes(), kernel, *most_cores);
   for (Op* op : OpsOfKind(kernel, OpKind::For)) distributor.For(op);
   for (const auto& [op, walk] : walks) distributor.Spmd(op, walk);
 }

@@ -55,12 +55,22 @@ KDL_KERNEL_PASS(BlendStores, .name = "blend-stores",
                 .needs = {
                     {&kFnsInlined, "conditions are visible only after their fns are inlined"}});
 
+inline constexpr PassOption kBlockOrder{
+    "order", 0, 2, 0,
+    "whether consecutive blocks of a core are neighbours in the stored tensors (0), along the last "
+    "range of the spmd (1) or along the first (2)"};
+inline constexpr PassOption kMostCores{.name = "cores",
+                                       .least = 1,
+                                       .most = 1 << 20,
+                                       .value = 1 << 20,
+                                       .summary = "the largest number of cores that get blocks",
+                                       .counts_cores = true};
 KDL_KERNEL_PASS(
     DistributeBlocks, .name = "distribute-blocks",
     .summary = "turns blocked loops into loops over block numbers, distributed over the cores",
     .needs = {{&kTilesSelected, "the number of blocks depends on their constant extents"},
               {&kGroupReductionsLowered, "groups run their blocks in order, on whichever core"}},
-    .gives = {&kBlocksDistributed});
+    .gives = {&kBlocksDistributed}, .options = {&kBlockOrder, &kMostCores});
 
 KDL_KERNEL_PASS(ExtendWindows, .name = "extend-windows",
                 .summary = "lets stencils read tiles over windows without checks and copies",
