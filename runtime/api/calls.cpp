@@ -6,6 +6,7 @@
 #include "api/dynamic_call.h"
 #include "core/context.h"
 #include "core/packs.h"
+#include "kdl/own_device.h"
 #include "system/float_state.h"
 
 namespace kdl::runtime {
@@ -26,7 +27,7 @@ Error Calls::Open(kdl_context* context, const kdl_image* const* images, const ch
   KDL_RETURN_IF_ERROR(Error(kdl_device_queue(selected, 0, &place.queue)));
   place.owner = selected;
   if (!place.device->works_in_host_memory())
-    KDL_RETURN_IF_ERROR(Error(kdl_select_device(context, "host", &place.owner)));
+    KDL_RETURN_IF_ERROR(Error(kdl_select_device(context, KDL_OWN_DEVICE, &place.owner)));
   // Calls that bypass queues would not appear in a trace, so they are not used if the context has a trace.
   place.is_direct = (place.device->facts().capabilities & KDL_CAN_CALL) != 0 &&
                     place.device->scheduler().trace() == nullptr;

@@ -16,6 +16,7 @@
 #include "core/statistics.h"
 #include "core/trap.h"
 #include "kdl/device_plugin.h"
+#include "kdl/own_device.h"
 
 namespace kdl::runtime {
 
@@ -43,7 +44,9 @@ struct DeviceKind {
   // The library that contains the code; null if the program itself contains it.
   std::shared_ptr<void> library;
 
-  const char* image_kind() const { return ops.image_kind != nullptr ? ops.image_kind : "host"; }
+  const char* image_kind() const {
+    return ops.image_kind != nullptr ? ops.image_kind : KDL_OWN_DEVICE;
+  }
 
   // Initializes `kind`. Returns an error if this runtime cannot read the tables.
   static Error Make(const kdl_device_ops& ops, void* kind_context, DeviceKind* kind);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "ir/op_kind.h"
+#include "kdl/own_device.h"
 #include "passes/analysis/default_device.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
@@ -34,7 +35,8 @@ void CheckDeclared(PassContext& context, const ir::Op* op) {
   context.diagnostics
       .Report(diag::UndeclaredDevice, context.SpanOf(op->loc()), name.text(),
               DeclaredNames(context.module))
-      .Help(fmt::format("declare it before the functions: device @{} = \"host\"", name.text()));
+      .Help(fmt::format("declare it before the functions: device @{} = \"{}\"", name.text(),
+                        KDL_OWN_DEVICE));
 }
 
 bool IsOwn(const ir::Device& device) {
@@ -69,7 +71,7 @@ size_t OwnDevices(const ir::Module& module) {
 
 Name DefaultDevice(ir::Module& module) {
   if (OwnDevices(module) == 0)
-    module.devices.push_back({module.context().names.Intern("host"), "host"});
+    module.devices.push_back({module.context().names.Intern(KDL_OWN_DEVICE), KDL_OWN_DEVICE});
   return std::ranges::find_if(module.devices, IsOwn)->name;
 }
 

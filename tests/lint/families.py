@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if code outside src/targets names a kind of device, such as `cuda`. Such code must find the kind
-by its purpose, with targets/kinds.h.
+"""Fails if code of the compiler outside src/targets, or of runtime/core, which all devices share, names a kind of
+device, such as `cuda`. Such code must find the kind by its purpose, with targets/kinds.h or kdl/own_device.h.
 
 `families.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
@@ -10,7 +10,7 @@ import re
 import sys
 
 FAMILIES = "src/targets"
-ALLOWED = ("src/passes/resolve_devices.cpp",)  # gives a device to modules that declare none
+CHECKED = ("src", "runtime/core")
 # Matches a row of the table of a family's kinds.
 ROW = re.compile(r'^\s*\{"([\w-]+)", [^,]+, [^,]+, \w+,?$', re.MULTILINE)
 
@@ -25,13 +25,13 @@ def complaints(root):
         return [f"{FAMILIES}: no family has a row of a kind"]
     literal = re.compile(r'(?<!\\)"(' + "|".join(sorted(words)) + r')"')
     problems = []
-    for file in sorted((root / "src").rglob("*")):
+    for file in sorted(file for folder in CHECKED for file in (root / folder).rglob("*")):
         name = file.relative_to(root)
-        if file.suffix not in (".cpp", ".h", ".def") or name.as_posix().startswith((FAMILIES + "/", *ALLOWED)):
+        if file.suffix not in (".cpp", ".h", ".def") or name.as_posix().startswith(FAMILIES + "/"):
             continue
         for number, line in enumerate(file.read_text().splitlines(), 1):
             for kind in literal.findall(line):
-                problems.append(f'{name}:{number}: names the kind "{kind}"; targets/kinds.h says what it is for')
+                problems.append(f'{name}:{number}: names the kind "{kind}"; targets/kinds.h and kdl/own_device.h say what it is for')
     return problems
 
 

@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "src/sema": {"src/support", "src/syntax"},
     "src/irgen": {"src/support", "src/syntax", "src/sema", "src/ir"},
     "src/proofs": {"src/support", "src/ir"},
-    "src/passes": {"src/support", "src/ir", "src/proofs"},
+    "src/passes": {"src/support", "src/ir", "src/proofs", "include/kdl"},
     "src/interp": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/common": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/llvm": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
@@ -53,7 +53,7 @@ ONLY_IN = {
     "llvm/": "src/codegen/llvm src/codegen/ptx src/codegen/cluster", "llvm-c/": "src/codegen/llvm", "lld/": "src/codegen/llvm",
     "antlr4": "src/syntax", "KdlLexer": "src/syntax", "KdlParser": "src/syntax",
     "boost/program_options": "src/driver src/tools",
-    "isl/": "src/proofs", "yaml-cpp": "src/passes src/tools",
+    "isl/": "src/proofs", "yaml-cpp": "src/passes src/driver",
 }
 
 # System headers: only one folder of the compiler and one of the runtime may include them.

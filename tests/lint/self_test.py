@@ -132,6 +132,9 @@ class Lints(unittest.TestCase):
         self.expect(families, {"src/targets/cpu/family.cpp": '    {"host", kKeys, kStripped, MakeLevels,\n',
                                "src/driver/a.cpp": 'x = "host";  // "--device=host"\n'},
                     ["src/driver/a.cpp:1", "host"])
+        self.expect(families, {"src/targets/cpu/family.cpp": '    {"host", kKeys, kStripped, MakeLevels,\n',
+                               "runtime/core/device.h": 'return "host";\n', "runtime/host/device.cpp": '"host"\n'},
+                    ["runtime/core/device.h:1", "host"])
 
     def test_page_names_a_file_that_is_gone(self):
         self.expect(pages, {"src/ADDING.md": "| an op | `ir/a.def`, `b.def` |\n", "src/ir/a.def": ""}, ["src/ADDING.md:1", "b.def"])

@@ -16,7 +16,7 @@ CPP17 = ["-x", "c++", "-std=c++17", "-fno-exceptions"]
 CPP20 = ["-x", "c++", "-std=c++20"]
 NOT_FOR_CALLERS = ["KDL_ABI_VERSION", "KDL_ABI_HASH", "KDL_PLUGIN_VERSION"]
 # Uses of the headers whose functions are static, and of the headers that only contain macros.
-USES = {"version.h": "extern const char version[sizeof KDL_VERSION];\n", "device_keys.h": "extern const char keys[sizeof KDL_HOST_KEYS];\n",
+USES = {"version.h": "extern const char version[sizeof KDL_VERSION];\n", "own_device.h": "extern const char kind[sizeof KDL_OWN_DEVICE];\n", "device_keys.h": "extern const char keys[sizeof KDL_HOST_KEYS];\n",
         "link.h": "KDL_DEFINES(kdl_calls_here)\nKDL_REFERS_TO(kdl_calls_elsewhere);\n", "sizes.h": "".join(f"int64_t Try_{name}(int64_t a, int64_t b);\nint64_t Try_{name}(int64_t a, int64_t b) {{ return kdl_size_{name}(a, b); }}\n"
                          for name in "add sub mul div mod min".split())}
 
