@@ -229,7 +229,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
 /// Whether `explain` is asked for a report on a file rather than for a topic.
 bool IsReport(const Options& options) {
   return options.workspace || options.placement || options.communication || options.copies ||
-         options.tiles || options.perf || options.assembly || options.trace;
+         options.tiles || options.schedule || options.perf || options.assembly || options.trace;
 }
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
@@ -254,18 +254,19 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
                   DiagnosticEngine& diagnostics) {
   bool is_report = IsReport(options);
   if (options.command != Command::Explain || options.help) return;
-  bool selects = options.tiles || options.perf || options.assembly;
+  bool selects = options.tiles || options.schedule || options.perf || options.assembly;
   if (is_report && !selects && !options.kernel.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
   if (is_report && !options.trace && !options.plot.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--plot", "--trace");
-  if ((options.tiles || options.copies || options.trace) && !options.html.empty())
+  if ((options.tiles || options.schedule || options.copies || options.trace) && !options.html.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--html",
                        "--workspace, --placement, --communication, --perf or --asm");
   constexpr std::string_view kOnlyCommunication[] = {"program", "set", "arg", "ranks"};
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);
     if (info == nullptr || info->commands == kAllCommands || info->name == "all") continue;
+    if (options.schedule && info->name == "set") continue;  // chooses among schedules
     if (std::ranges::find(kOnlyCommunication, info->name) != std::end(kOnlyCommunication)) {
       if (!options.communication)
         diagnostics.Report(diag::OptionNeedsOption, {}, Dashed(*info), "--communication");

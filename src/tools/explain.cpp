@@ -32,6 +32,7 @@
 #include "tools/timing/profile.h"
 #include "tools/timing/selected_tiles.h"
 #include "tools/timing/time_line.h"
+#include "tools/tuning/schedule_text.h"
 
 namespace kdl::tools {
 
@@ -170,7 +171,8 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
 std::string Hint(const std::string& word, const targets::Registry& families) {
   if (word.ends_with(".kdl") || word.ends_with(".kir"))
     return fmt::format(
-        "to explain a file, use `kernelc explain --tiles {}`, or --workspace, --placement, "
+        "to explain a file, use `kernelc explain --tiles {}`, or --schedule, --workspace, "
+        "--placement, "
         "--communication, --copies, --perf or --asm",
         word);
   static constexpr std::string_view kCommands[] = {
@@ -247,6 +249,11 @@ void ExplainTiles(driver::Session& s) {
   }
 }
 
+/// Reports how each kernel is compiled, and where each decision comes from.
+void ExplainSchedule(driver::Session& s) {
+  if (std::optional<std::string> text = ScheduleText(s)) s.printed = *text;
+}
+
 /// Reports what makes each kernel slow. Compilation stops before code is generated.
 void ExplainPerf(driver::Session& s) {
   driver::Compilation made = DecideTargets(s, {}, driver::Until::Loops);
@@ -309,6 +316,7 @@ int RunExplain(const driver::Options& options, const targets::Registry& families
   if (options.workspace) return RunReport(options, families, ExplainWorkspaces);
   if (options.copies) return RunReport(options, families, ExplainCopies);
   if (options.tiles) return RunReport(options, families, ExplainTiles);
+  if (options.schedule) return RunReport(options, families, ExplainSchedule);
   if (options.perf) return RunReport(options, families, ExplainPerf);
   if (options.trace) return RunReport(options, families, ExplainTrace);
   if (options.assembly) return RunAssembly(options, families);

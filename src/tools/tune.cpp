@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,45 +14,40 @@
 #include "driver/compile/compile.h"
 #include "driver/compile/output_names.h"
 #include "driver/compile/stdlib.h"
-#include "driver/compile/tuned.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/report.h"
 #include "driver/run/devices.h"
 #include "driver/run/select.h"
-#include "support/folder_lock.h"
 #include "support/io.h"
 #include "support/json_text.h"
 #include "tools/commands.h"
 #include "tools/measure/trials.h"
 #include "tools/timing/measure_options.h"
 #include "tools/timing/placed_kernel.h"
-#include "tools/timing/selected_tiles.h"
-#include "tools/timing/tile_search.h"
+#include "tools/tuning/schedule_writer.h"
+#include "tools/tuning/space.h"
+#include "tools/tuning/trial_log.h"
 
-// kernelc tune: measures neighbours of the tile sizes that the selector chooses, alternating with
-// measurements of the chosen sizes. The results are kept in a text file that is rewritten after
-// each trial, so that an interruption loses at most one trial.
+// kernelc tune: measures neighbours of the way in which a kernel is compiled, alternating with measurements of that way. The
+// best one so far is in the file of schedules, so that an interruption loses at most one trial with --resume.
 
 namespace kdl::tools {
 
 namespace {
 
-using driver::Tiles;
-using driver::TunedKernel;
+using driver::Schedule;
+using Clock = std::chrono::steady_clock;
 
 /// Shows the progress of the search as a single line on a terminal.
 class SearchProgress {
  public:
-  void Show(const TunedKernel& kernel, const Tiles& tiles, size_t number, size_t of) {
+  void Show(const std::string& kernel, const std::vector<Trial>& trials, const std::string& limit,
+            const std::string& now) {
     if (!on_terminal_) return;
-    constexpr size_t kWidth = 20;
-    size_t done = kWidth * number / of;
-    const TunedKernel::Trial* best = kernel.Best();
-    std::string line = fmt::format("{} [{:#<{}}{:.<{}}] {} tried, best {:.2f}, now {}",
-                                   kernel.kernel, "", done, "", kWidth - done, kernel.trials.size(),
-                                   best ? best->gain : 1.0, driver::TilesText(tiles));
-    driver::PrintAside(fmt::format("\r{}\x1b[K", line));
+    const Trial* best = BestTrial(trials);
+    driver::PrintAside(fmt::format("\r{}: {} tried, best {:.2f}{}, now {}\x1b[K", kernel,
+                                   trials.size(), best ? best->gain : 1.0, limit, now));
     shown_ = true;
   }
   void End() {
@@ -79,16 +75,6 @@ bool Agree(const std::vector<driver::HostTensor>& a, const std::vector<driver::H
   });
 }
 
-/// Returns the first line of a message, because the tuning file has only one line for each trial.
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-std::string FirstError(const DiagnosticEngine& diagnostics) {
-  for (const auto& one : diagnostics.all()) {
-    if (one->severity == Severity::Error) return FirstLine(one->text);
-  }
-  return "it does not run";
-}
-
 struct RunFailed {
   Failure failure;
 };
@@ -97,20 +83,40 @@ struct RunFailed {
 /// the current folder.
 std::string DefaultPath(const driver::Options& options) {
   const std::filesystem::path file = options.files[0];
-  if (driver::FindStdlibFile(file.string())) return driver::ModuleName(options) + ".tuned";
-  return std::filesystem::path(file).replace_extension(".tuned").string();
+  if (driver::FindStdlibFile(file.string())) return driver::ModuleName(options) + ".tuned.yaml";
+  return std::filesystem::path(file).replace_extension(".tuned.yaml").string();
 }
+
+/// The options without --tuned, which names the file that is written.
+driver::Options Untuned(driver::Options options) {
+  options.tuned.clear();
+  return options;
+}
+
+/// The search for one kernel.
+struct KernelSearch {
+  const Space& space;
+  TrialKey key;
+  driver::Options options;
+  std::string spec;  ///< of the device
+  PlacedKernel& start;
+  std::vector<driver::HostTensor> written;  ///< by the start
+  std::vector<Trial> trials;
+  std::map<std::string, double> gains = {};  ///< by code
+  bool out_of_time = false;
+};
 
 class Tuning {
  public:
   Tuning(const driver::Options& options, const targets::Registry& families)
-      : options_(options), families_(families), session_(options_, families) {
-    options_.tuned.clear();
-    path_ = options.tuned.empty() ? DefaultPath(options) : options.tuned;
-  }
+      : options_(Untuned(options)),
+        families_(families),
+        session_(options_, families),
+        file_(options.tuned.empty() ? DefaultPath(options) : options.tuned, session_) {}
 
   int TuneAll() {
     std::vector<ir::Function*> kernels = List();
+    if (options_.time_limit) deadline_ = Clock::now() + std::chrono::seconds(*options_.time_limit);
     for (const ir::Function* kernel : kernels) {
       bool among_several = kernels.size() > 1;
       if (int code = RunOne(*kernel, among_several); code != driver::kExitDone) return code;
@@ -119,8 +125,7 @@ class Tuning {
   }
 
  private:
-  /// Returns the kernels to tune, and reads their entries in the tuning file. On error, reports it
-  /// and returns nothing.
+  /// Returns the kernels to tune, and reads the log. On error, reports it and returns nothing.
   std::vector<ir::Function*> List() {
     auto spec = driver::OnlyTarget(options_, session_.diagnostics);
     if (!spec) return {};
@@ -128,8 +133,11 @@ class Tuning {
     if (!listed_.ok()) return {};
     spec_ = driver::PlaceOfKernel(*listed_.module, *spec, options_);
     if (!ReadThreads() || !CanMeasure(options_, session_.diagnostics)) return {};
-    if (!driver::MayWrite({path_}, "name another file after --tuned", session_.diagnostics) ||
-        !ReadKnown())
+    std::vector<std::string> outputs = {file_.path()};
+    if (!options_.resume.empty()) outputs.push_back(options_.resume);
+    if (!driver::MayWrite(outputs, "name another file after --tuned or --resume",
+                          session_.diagnostics) ||
+        !file_.IsReadable() || !ReadLog())
       return {};
     return driver::SelectKernels(*listed_.module, options_.files[0], options_,
                                  session_.diagnostics);
@@ -146,21 +154,13 @@ class Tuning {
     return counts->size() == 1;
   }
 
-  bool ReadKnown() {
-    auto known = ReadEntries();
-    if (known) known_ = std::move(*known);
-    return known.has_value();
-  }
-
-  /// Returns the entries of the tuning file, or none if it does not exist. Reports errors.
-  std::optional<std::vector<TunedKernel>> ReadEntries() {
-    constexpr size_t kMostBytes = size_t{16} << 20;
-    // The error is reported later, when the file is read.
-    std::error_code ignored;
-    if (std::filesystem::status(path_, ignored).type() == std::filesystem::file_type::not_found)
-      return std::vector<TunedKernel>();
-    auto text = driver::ReadRewrittenFile(path_, kMostBytes, session_.diagnostics);
-    return text ? driver::ReadTuned(path_, *text, session_.diagnostics) : std::nullopt;
+  bool ReadLog() {
+    constexpr size_t kMostBytes = size_t{64} << 20;
+    std::error_code missing;
+    if (options_.resume.empty() || !std::filesystem::exists(options_.resume, missing)) return true;
+    auto text = driver::ReadRewrittenFile(options_.resume, kMostBytes, session_.diagnostics);
+    if (text) log_.Read(*text);
+    return text.has_value();
   }
 
   /// Tunes a kernel. On failure, reports it. Returns the exit code.
@@ -169,51 +169,32 @@ class Tuning {
     driver::Options own = among_several ? OptionsFor(options_, function) : options_;
     std::string spec =
         MeansHost(spec_) ? WithKey(spec_, fmt::format("threads={}", threads_)) : spec_;
-    PlacedKernel chosen(own, families_, name, spec);
-    if (!chosen.ok()) return driver::Finish(chosen.session());
-    const driver::TargetCode* level = chosen.level();
-    if (chosen.facts().functional != 0 || !level) {
+    PlacedKernel start(own, families_, name, spec);
+    if (!start.ok()) return driver::Finish(start.session());
+    const driver::TargetCode* level = start.level();
+    if (start.facts().functional != 0 || !level) {
       session_.diagnostics.Report(driver::diag::NoTimes, {}, spec_);
       return driver::Finish(session_);
     }
-    std::optional<SelectedTiles> tiles = FindSelectedTiles(name, level->target);
-    if (!tiles) return NothingToTune(name, among_several);
-    auto written = chosen.Written();
+    spec = LevelSpec(level->target);
+    auto space = Space::Find(own, families_, name, spec, threads_, session_.diagnostics);
+    if (!space) return driver::Finish(session_);
+    auto written = start.Written();
     if (!written.ok()) {
       driver::ReportFailure(written.failure(), session_.sources, session_.diagnostics);
       return driver::Finish(session_);
     }
-    TunedKernel& kernel = FindOrAddEntry(*tiles, chosen.Sizes());
-    Search(*tiles, kernel, chosen, *written, own, LevelSpec(level->target));
+    TrialKey key{name,     space->source(), level->target.facts->level,
+                 threads_, start.Sizes(),   StartOf(space->dimensions())};
+    KernelSearch search{*space, key, own, spec, start, std::move(*written), log_.Find(key)};
+    TryChoices(search);
     progress_.End();
-    // The search also ends when the file cannot be written.
-    if (session_.diagnostics.has_errors() || !Write()) return driver::Finish(session_);
-    AddResult(kernel);
-    return driver::PrintOutput(Summary(kernel)) ? driver::kExitDone : driver::kExitEnvironment;
-  }
-
-  /// Adds a kernel to the object of --json: the chosen constants, and what was measured for all that were tried.
-  void AddResult(const TunedKernel& kernel) {
-    const TunedKernel::Trial* best = kernel.Best();
-    nlohmann::ordered_json row = {
-        {"kernel", kernel.kernel},        {"level", kernel.level},
-        {"threads", kernel.threads},      {"sizes", kernel.sizes},
-        {"selector", kernel.selector},    {"chosen", best ? best->tiles : kernel.selector},
-        {"gain", best ? best->gain : 1.0}};
-    row["trials"] = nlohmann::ordered_json::array();
-    for (const TunedKernel::Trial& trial : kernel.trials) {
-      nlohmann::ordered_json one = {{"tiles", trial.tiles}};
-      if (trial.failure.empty()) one["gain"] = trial.gain;
-      if (!trial.failure.empty()) one["failure"] = trial.failure;
-      if (auto times = times_.find({kernel.kernel, trial.tiles}); times != times_.end()) {
-        one["seconds"] = times->second.tried;
-        one["selector_seconds"] = times->second.selector;
-      }
-      row["trials"].push_back(std::move(one));
-    }
-    results_.push_back(std::move(row));
-    driver::AddJson("file", JsonText(nlohmann::json(path_)));
-    driver::AddJson("kernels", JsonText(results_));
+    if (!ChangesCode(search)) return NothingToTune(name, among_several);
+    // The search also ends when a file cannot be written.
+    if (session_.diagnostics.has_errors() || !file_.Write(BestSchedule(search)))
+      return driver::Finish(session_);
+    AddResult(search);
+    return driver::PrintOutput(Summary(search)) ? driver::kExitDone : driver::kExitEnvironment;
   }
 
   /// Returns a spec for a single level, even if `spec_` covers several levels.
@@ -224,75 +205,63 @@ class Tuning {
     return WithKey(spec, fmt::format("threads={}", threads_));
   }
 
-  std::optional<SelectedTiles> FindSelectedTiles(const std::string& name,
-                                                 const targets::Target& target) {
-    driver::Options own = options_;
-    own.kernel = name;
-    driver::Session session(own, families_);
-    auto all = SelectTilesOf(session);
-    auto found = std::optional<SelectedTiles>();
-    for (const SelectedTiles& one : all.value_or(std::vector<SelectedTiles>())) {
-      if (one.kernel == name && one.level == target.facts->level) found = one;
-    }
-    bool has_some = found && !found->constants.empty() && target.facts->exact;
-    return has_some ? found : std::nullopt;
-  }
-
-  /// Handles a kernel that has no integer parameter to tune. That is an error only if it is the only kernel.
-  int NothingToTune(const std::string& name, bool among_several) {
-    if (among_several) {
-      bool prints = driver::PrintOutput(fmt::format("{} has no integer parameter to tune\n", name));
-      return prints ? driver::kExitDone : driver::kExitEnvironment;
-    }
-    session_.diagnostics.Report(driver::diag::NothingToTune, {}, name);
-    return driver::Finish(session_);
-  }
-
-  /// Returns the kernel's entry in the file if the selector still chooses the same tile sizes.
-  /// Otherwise adds a new entry and returns it.
-  TunedKernel& FindOrAddEntry(const SelectedTiles& tiles, Tiles sizes) {
-    TunedKernel fresh{tiles.kernel, tiles.level, threads_, std::move(sizes), tiles.chosen};
-    auto known =
-        std::ranges::find_if(known_, [&](const TunedKernel& one) { return one.SameKey(fresh); });
-    if (known == known_.end()) return known_.emplace_back(std::move(fresh));
-    if (known->selector != fresh.selector) *known = std::move(fresh);
-    return *known;
-  }
-
-  void Search(const SelectedTiles& tiles, TunedKernel& kernel, PlacedKernel& chosen,
-              const std::vector<driver::HostTensor>& written, const driver::Options& options,
-              const std::string& spec) {
-    SearchTiles(tiles.constants, kernel, [&](const Tiles& wanted, size_t number, size_t of) {
-      progress_.Show(kernel, wanted, number, of);
-      kernel.trials.push_back(Measure(wanted, kernel, chosen, written, options, spec));
-      return Write();
+  void TryChoices(KernelSearch& search) {
+    search.gains[search.space.start().code] = 1;
+    if (const Trial* best = BestTrial(search.trials))
+      search.gains[search.space.Lower(best->choice).code] = best->gain;
+    Search(search.space.dimensions(), search.trials, [&](const Choice& choice) {
+      search.out_of_time = deadline_ && Clock::now() >= *deadline_;
+      if (search.out_of_time) return false;
+      progress_.Show(search.key.kernel, search.trials, TimeLeftText(),
+                     search.space.ChangesText(choice));
+      const Trial* best = BestTrial(search.trials);
+      double gain = best ? best->gain : 1;
+      search.trials.push_back(Measure(choice, search));
+      log_.Add(search.key, search.trials.back());
+      bool is_best = search.trials.back().gain >= gain * kWorthwhileGain;
+      return WriteLog() && (!is_best || file_.Write(BestSchedule(search)));
     });
   }
 
-  TunedKernel::Trial Measure(const Tiles& wanted, const TunedKernel& kernel, PlacedKernel& chosen,
-                             const std::vector<driver::HostTensor>& written,
-                             const driver::Options& options, const std::string& spec) {
-    TunedKernel::Trial trial{wanted};
-    driver::Options own = options;
-    for (const auto& [name, value] : wanted)
-      own.define.push_back(fmt::format("{}={}", name, value));
-    PlacedKernel other(own, families_, kernel.kernel, spec);
+  std::string TimeLeftText() const {
+    if (!deadline_) return "";
+    auto left = std::chrono::duration_cast<std::chrono::seconds>(*deadline_ - Clock::now());
+    return fmt::format(", {} s left", left.count());
+  }
+
+  bool WriteLog() {
+    return options_.resume.empty() ||
+           driver::WriteOutputFiles({{options_.resume, log_.text()}}, session_.diagnostics);
+  }
+
+  Trial Measure(const Choice& choice, KernelSearch& search) {
+    Trial trial{choice};
+    LoweredKernel lowered = search.space.Lower(choice);
+    trial.failure = lowered.failure;
+    if (!trial.failure.empty()) return trial;
+    auto known = search.gains.find(lowered.code);
+    trial.same_code = known != search.gains.end();
+    if (trial.same_code) trial.gain = known->second;
+    if (trial.same_code) return trial;
+    PlacedKernel other(search.space.OptionsFor(search.options, choice), families_,
+                       search.key.kernel, search.spec, search.space.ScheduleFor(choice));
     if (!other.ok()) {
       trial.failure = FirstError(other.session().diagnostics);
       return trial;
     }
     auto its = other.Written();
-    if (!its.ok() || !Agree(*its, written)) {
+    if (!its.ok() || !Agree(*its, search.written)) {
       trial.failure = its.ok() ? "its results differ" : FirstLine(its.failure().message);
       return trial;
     }
     try {
-      Times& times = times_[{kernel.kernel, wanted}];
-      trial.gain = Gain(chosen, other, times);
+      Times& times = times_[{search.key.kernel, choice}];
+      trial.gain = Gain(search.start, other, times);
       // When many trials are measured, some gain by chance. A gain must therefore be confirmed.
-      if (trial.gain >= TunedKernel::kWorthwhile)
-        trial.gain = std::min(trial.gain, Gain(chosen, other, times));
-      trial.gain = driver::TunedKernel::AsWritten(trial.gain);
+      if (trial.gain >= kWorthwhileGain)
+        trial.gain = std::min(trial.gain, Gain(search.start, other, times));
+      trial.gain = RoundedGain(trial.gain);
+      search.gains[lowered.code] = trial.gain;
     } catch (const RunFailed& failed) {
       trial.failure = FirstLine(failed.failure.message);
     }
@@ -301,12 +270,12 @@ class Tuning {
 
   /// The medians of the times of a trial, in seconds.
   struct Times {
-    double selector = 0;
+    double start = 0;
     double tried = 0;
   };
 
-  /// Returns the speedup of `other` over `chosen`. They are measured alternately.
-  double Gain(PlacedKernel& chosen, PlacedKernel& other, Times& times) const {
+  /// Returns the speedup of `other` over `start`. They are measured alternately.
+  double Gain(PlacedKernel& start, PlacedKernel& other, Times& times) const {
     auto side = [](const char* name, PlacedKernel& kernel) {
       return measure::Side{name, [&kernel] {
                              Status ran = kernel.Launch();
@@ -316,60 +285,102 @@ class Tuning {
     measure::TrialLimits limits;
     limits.trials = static_cast<int>(*options_.trials);
     limits.seconds = static_cast<double>(*options_.seconds);
+    if (deadline_) {
+      std::chrono::duration<double> left = *deadline_ - Clock::now();
+      limits.seconds = std::clamp(left.count(), 0.0, limits.seconds);
+    }
     limits.processor_time = MeansHost(spec_) && threads_ == 1;
     auto series =
-        measure::MeasureInIterations({side("selector", chosen), side("tried", other)}, limits);
+        measure::MeasureInIterations({side("start", start), side("tried", other)}, limits);
     times = {measure::Median(series[0]), measure::Median(series[1])};
     return measure::Median(measure::Quotients(series[0], series[1]));
   }
 
-  static std::string Summary(const TunedKernel& kernel) {
-    const TunedKernel::Trial* best = kernel.Best();
-    std::string failed;
-    auto failures =
-        std::ranges::count_if(kernel.trials, [](const auto& one) { return one.gain == 0; });
-    if (failures > 0) failed = fmt::format(", {} failed", failures);
-    return fmt::format("{} on {} at {}: {} tried{}; the selector's {}{}\n", kernel.kernel,
-                       kernel.level, driver::TilesText(kernel.sizes), kernel.trials.size(), failed,
-                       driver::TilesText(kernel.selector),
-                       best ? fmt::format(", and {:.2f} times as fast as it {}", best->gain,
-                                          driver::TilesText(best->tiles))
-                            : " is best");
+  /// Whether any of the choices changes the code, or may do so because it was not tried.
+  static bool ChangesCode(const KernelSearch& search) {
+    return search.out_of_time ||
+           std::ranges::any_of(search.trials, [](const Trial& one) { return !one.same_code; });
   }
 
-  /// Writes the entries, with those that another process has written since.
-  bool Write() {
-    FolderLock lock(path_);  // two processes may tune at the same time
-    auto others = ReadEntries();
-    if (!others) return false;
-    std::vector<TunedKernel> all = known_;
-    for (TunedKernel& other : *others) AddEntry(all, std::move(other));
-    return driver::WriteOutputFiles({{path_, driver::TunedText(all)}}, session_.diagnostics);
-  }
-
-  /// Adds an entry, or its trials if there is one with its key. An entry for other choices of the selector is
-  /// out of date.
-  static void AddEntry(std::vector<TunedKernel>& all, TunedKernel entry) {
-    auto own =
-        std::ranges::find_if(all, [&](const TunedKernel& one) { return one.SameKey(entry); });
-    if (own == all.end()) {
-      all.push_back(std::move(entry));
-    } else if (own->selector == entry.selector) {
-      for (TunedKernel::Trial& trial : entry.trials)
-        if (!own->Find(trial.tiles)) own->trials.push_back(std::move(trial));
+  /// Returns the schedule of the best trial so far, or that of the start if none gains.
+  static Schedule BestSchedule(const KernelSearch& search) {
+    const Trial* best = BestTrial(search.trials);
+    Choice choice = best ? best->choice : search.key.start;
+    Schedule schedule = search.space.ScheduleFor(choice)->schedules.front();
+    schedule.threads = search.key.threads;
+    schedule.sizes = search.key.sizes;
+    schedule.gain = best ? best->gain : 1;
+    // Parameters of a pipeline file become options.
+    LoweredKernel lowered = best ? search.space.Lower(choice) : search.space.start();
+    for (const auto& [name, value] : lowered.options) {
+      size_t dot = name.find('.');
+      if (search.space.start().options.at(name) != value)
+        schedule.passes[name.substr(0, dot)][name.substr(dot + 1)] = value;
     }
+    return schedule;
+  }
+
+  /// Handles a kernel that has nothing to tune. That is an error only if it is the only kernel.
+  int NothingToTune(const std::string& name, bool among_several) {
+    if (among_several) {
+      bool prints = driver::PrintOutput(fmt::format("{} has nothing to tune\n", name));
+      return prints ? driver::kExitDone : driver::kExitEnvironment;
+    }
+    session_.diagnostics.Report(driver::diag::NothingToTune, {}, name);
+    return driver::Finish(session_);
+  }
+
+  /// Adds a kernel to the object of --json: what was chosen, and what was measured for all that was tried.
+  void AddResult(const KernelSearch& search) {
+    const Trial* best = BestTrial(search.trials);
+    nlohmann::ordered_json row = {
+        {"kernel", search.key.kernel},    {"level", search.key.target},
+        {"threads", search.key.threads},  {"sizes", search.key.sizes},
+        {"start", search.key.start},      {"chosen", best ? best->choice : search.key.start},
+        {"gain", best ? best->gain : 1.0}};
+    row["trials"] = nlohmann::ordered_json::array();
+    for (const Trial& trial : search.trials) {
+      nlohmann::ordered_json one = {{"choice", trial.choice}};
+      if (trial.failure.empty()) one["gain"] = trial.gain;
+      if (!trial.failure.empty()) one["failure"] = trial.failure;
+      if (trial.same_code) one["same_code"] = true;
+      if (auto times = times_.find({search.key.kernel, trial.choice}); times != times_.end()) {
+        one["seconds"] = times->second.tried;
+        one["start_seconds"] = times->second.start;
+      }
+      row["trials"].push_back(std::move(one));
+    }
+    results_.push_back(std::move(row));
+    driver::AddJson("file", JsonText(nlohmann::json(file_.path())));
+    driver::AddJson("kernels", JsonText(results_));
+  }
+
+  std::string Summary(const KernelSearch& search) const {
+    const Trial* best = BestTrial(search.trials);
+    auto count = [&](auto is) { return std::ranges::count_if(search.trials, is); };
+    auto failed = count([](const Trial& one) { return !one.failure.empty(); });
+    auto same = count([](const Trial& one) { return one.same_code; });
+    std::string text = fmt::format("{} on {} at {}: {} tried", search.key.kernel, search.key.target,
+                                   driver::TilesText(search.key.sizes), search.trials.size());
+    if (failed > 0) text += fmt::format(", {} failed", failed);
+    if (same > 0) text += fmt::format(", {} without a change of code", same);
+    if (search.out_of_time) text += fmt::format(", stopped after {} s", *options_.time_limit);
+    if (!best) return text + "; nothing is faster than what the compiler chooses\n";
+    return text + fmt::format("; {:.2f} times as fast with {}\n", best->gain,
+                              search.space.ChangesText(best->choice));
   }
 
   driver::Options options_;
   const targets::Registry& families_;
   driver::Session session_;
+  ScheduleWriter file_;
   driver::Compilation listed_;
-  std::string path_;
   std::string spec_;
   int threads_ = 1;  ///< number of threads on the host; 0 for other devices
-  std::vector<TunedKernel> known_;
+  std::optional<Clock::time_point> deadline_;
+  TrialLog log_;
   SearchProgress progress_;
-  std::map<std::pair<std::string, Tiles>, Times> times_;  ///< by kernel and tiles; of this run only
+  std::map<std::pair<std::string, Choice>, Times> times_;  ///< by kernel; of this run only
   nlohmann::ordered_json results_ = nlohmann::ordered_json::array();
 };
 

@@ -242,13 +242,13 @@ x = np.random.rand(5000).astype("f4")
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     pathlib.Path("copy.kdl").write_text(source)
-    tuned = kernelc.load("copy.kdl").copy.tune(x, trials=3, seconds=1, file="copy.tuned")
-    assert (tuned(x) == x).all() and "copy" in pathlib.Path("copy.tuned").read_text()
-    again = kernelc.load("copy.kdl", tuned=pathlib.Path("copy.tuned")).copy
+    tuned = kernelc.load("copy.kdl").copy.tune(x, trials=3, seconds=1, file="copy.yaml")
+    assert (tuned(x) == x).all() and "copy" in pathlib.Path("copy.yaml").read_text()
+    again = kernelc.load("copy.kdl", tuned=pathlib.Path("copy.yaml")).copy
     assert (again(x) == x).all() and again.explain_tiles() and again.source.options == tuned.source.options
-    fails("No such file", FileNotFoundError, lambda: kernelc.load("copy.kdl", tuned="missing.tuned"))
-    pathlib.Path("wrong.tuned").write_text("nonsense\\n")
-    fails("cannot read 'wrong.tuned', line 1", kernelc.CompileError, lambda: kernelc.load("copy.kdl", tuned="wrong.tuned"))
+    fails("No such file", FileNotFoundError, lambda: kernelc.load("copy.kdl", tuned="missing.yaml"))
+    pathlib.Path("wrong.yaml").write_text("nonsense\\n")
+    fails("wrong.yaml:1:1: error: expected a mapping with the key 'schedules'", kernelc.CompileError, lambda: kernelc.load("copy.kdl", tuned="wrong.yaml"))
     os.chdir("/")
 fails("No such file", FileNotFoundError, lambda: kernelc.load("a { b"))
 ''',

@@ -154,7 +154,7 @@ def keeps(case, folder):
     (folder / "link").symlink_to("half.kdl")
     files = {"scale.kdl": KERNEL, "chosen.kdl": CHOSEN, "main.kdl": IMPORTS, "half.kdl": HALF, "suite.yaml": SUITE, "x.npy": npy(),
              "both.kdl": KERNEL.replace(b"y: out f32[N]", b"y: out f32[N], z: out f32[N]").replace(b"{ y[i]", b"{ z[i] = x[i]; y[i]"),
-             "device.kdl": b'device npu = target("cluster?description=cl.yaml");\n' + KERNEL, "m.tuned": b"", "old": b"old", "main.h": b"old"}
+             "device.kdl": b'device npu = target("cluster?description=cl.yaml");\n' + KERNEL, "m.tuned": b"schedules: []\n", "old": b"old", "main.h": b"old"}
     files["peers.py"] = b"def scale(x): return 3 * x\n"
     files |= {"cl.yaml": printed("targets show cluster-riscv64"), "p.yaml": printed("targets --device host --dump-pipeline")}
     for name, data in files.items():

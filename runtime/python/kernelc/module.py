@@ -84,10 +84,10 @@ class Kernel(calling.Kernel):
         return tools.roofline(self, self.bind(args, keywords), trials, seconds)
 
     def tune(self, *args: Any, trials: int = 20, seconds: int = 30, file: str | os.PathLike[str] | None = None, **keywords: Any) -> Kernel:
-        """Measures the kernel with other tiles, for arrays of these sizes, and returns it with the fastest ones.
+        """Measures the kernel with other schedules, for arrays of these sizes, and returns it with the fastest one.
 
-        Results do not change: only constants that the source leaves to the compiler (`auto`) are tried, each in a number of trials,
-        for at most about the given number of seconds. What is found is written to the file, for `compile(tuned=)`; without a file, it
+        Results do not change: only constants that the source leaves to the compiler (`auto`) and options of its passes are varied.
+        Each schedule is measured in a number of trials, for at most about the given number of seconds. What is found is written to the file, for `compile(tuned=)`; without a file, it
         is kept in the cache. Later calls for the same kernel continue the search.
         """
         source = tuning.tuned_source(self, self.bind(args, keywords), trials, seconds, file)
@@ -164,7 +164,7 @@ def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Ma
     defines   values of generic parameters, such as {"BM": 64} or {"T": ["f32", "f64"]}
     opt_level the optimization level, 0 to 3; results do not depend on it
     kernel    the name of the only kernel to compile; if omitted, all exported kernels are compiled
-    tuned     a file that `tune` or `kernelc tune` has written: uses the tiles that it contains
+    tuned     a file that `tune` or `kernelc tune` has written: uses the schedules that it contains
 
     Raises CompileError if kernelc reports errors. The result is kept on disk for later processes.
     """

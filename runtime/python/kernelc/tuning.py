@@ -1,4 +1,4 @@
-"""Searches for faster tiles by measuring, and keeps what was found in the folder of the cache."""
+"""Searches for faster schedules by measuring, and keeps what was found in the folder of the cache."""
 
 from __future__ import annotations
 
@@ -31,28 +31,30 @@ def _folder() -> pathlib.Path:
 
 
 def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: int, path: str | os.PathLike[str] | None) -> Source:
-    """Returns the source of the kernel with the fastest tiles for these arrays, or others of their sizes. Continues an earlier search,
-    whose results are in a file of the cache if the path is None."""
+    """Returns the source of the kernel with the fastest schedule for these arrays, or others of their sizes. Continues an earlier
+    search, whose log is in the cache, as is the file of schedules if the path is None."""
     options = tuple(word for word in kernel.source.options if not word.startswith("--tuned="))
     source = dataclasses.replace(kernel.source, options=options)
     where = source.file.resolve() if source.file else source.text or source.path
-    file = pathlib.Path(path).absolute() if path is not None else _folder() / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
+    cached = _folder() / cache.key("tuned", where, source.target, source.options)
+    file = pathlib.Path(path).absolute() if path is not None else cached.with_suffix(".yaml")
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         # The values of the arrays matter, too, since a kernel may use them as indices.
         words = interpreter.arguments(kernel.signature(given), given, pathlib.Path(folder))
         chosen = interpreter.source_for(kernel, given)
         chosen = dataclasses.replace(chosen, options=tuple(word for word in chosen.options if not word.startswith("--tuned=")))
-        run = chosen.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file))
+        run = chosen.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file),
+                         "--resume", str(cached.with_suffix(".log")))
     if run.returncode != 0:
         raise Error(source.shown(run.stderr).rstrip())
     return dataclasses.replace(source, options=(*options, option(file)))
 
 
 def option(file: str | os.PathLike[str]) -> str:
-    """Returns the option for a file of tiles. Options are part of the cache's key, so it names a copy that always has this content."""
+    """Returns the option for a file of schedules. Options are part of the cache's key, so it names a copy that always has this content."""
     path = pathlib.Path(file)
     content = path.read_bytes()
-    kept = _folder() / f"{path.stem}-{hashlib.sha256(content).hexdigest()[:16]}.tuned"
+    kept = _folder() / f"{path.stem}-{hashlib.sha256(content).hexdigest()[:16]}.yaml"
     if not kept.exists():
         cache.write(kept, content)
     compiler.shown_names[os.fspath(kept)] = os.fspath(file)

@@ -9,7 +9,7 @@
 #include "driver/compile/perf_remarks.h"
 #include "driver/compile/phases.h"
 #include "driver/compile/runtime_name.h"
-#include "driver/compile/tuned.h"
+#include "driver/compile/schedule_use.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 
@@ -22,16 +22,13 @@ Compilation Ended(Compilation made, PipelineEnd end) {
   return made;
 }
 
-/// Returns a function that applies `around` to the tile selectors from the file given with --tuned.
-/// Without such a file, returns `around` itself.
-SelectorAround AroundTuned(Session& s, const SelectorAround& around,
-                           const std::shared_ptr<TunedFile>& tuned) {
-  if (!tuned) return around;
-  SelectorAround takes = TakeTuned(s, tuned);
-  if (!around) return takes;
-  return [takes, around](targets::Target target) {
-    target.selector = takes(target);
-    return around(target);
+/// Returns a function that applies `around` to tile selectors that use the session's schedules. Without
+/// schedules, returns `around` itself.
+SelectorAround AroundSchedules(Session& s, const SelectorAround& around) {
+  if (!s.schedules) return around;
+  return [&s, around](targets::Target target) {
+    target.selector = ScheduledSelector(s, target);
+    return around ? around(target) : target.selector;
   };
 }
 
@@ -105,12 +102,9 @@ std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const Compile
 Code CompileForTargets(Session& s, const CompileRequest& request, Compilation& made,
                        const std::vector<WantedTarget>& targets) {
   if (targets.empty() && request.until == Until::Code) return {};
-  std::shared_ptr<TunedFile> tuned = s.options.tuned.empty() ? nullptr : ReadTunedFile(s);
-  if (!tuned && !s.options.tuned.empty()) return {.end = PipelineEnd::Failed};
-  if (tuned) made.files_read.push_back(s.options.tuned);
-  Code code = DecidePipes(s, *made.module, targets, AroundTuned(s, request.around, tuned),
+  Code code = DecidePipes(s, *made.module, targets, AroundSchedules(s, request.around),
                           ShowsPasses(s.options, request.emits));
-  if (tuned) ReportUnknown(*tuned, s);
+  ReportUnknown(s);
   if (code.end == PipelineEnd::Done && request.until >= Until::Loops)
     code = LowerToLoops(s, std::move(code));
   if (!s.options.remarks.empty()) ReportRemarks(s, code);
@@ -130,6 +124,8 @@ Compilation Compile(Session& s, CompileRequest request) {
   if (!request.text) return {};
   Compilation made{LowerToIr(s, std::move(*request.text), request.defines, request.emits)};
   if (!made.ok() || request.until == Until::Ir) return made;
+  if (!ReadScheduleFile(s, *made.module)) return Ended(std::move(made), PipelineEnd::Failed);
+  if (!s.options.tuned.empty()) made.files_read.push_back(s.options.tuned);
   if (request.edit && !request.edit(made)) {
     bool failed = s.diagnostics.has_errors();
     return Ended(std::move(made), failed ? PipelineEnd::Failed : PipelineEnd::Stopped);

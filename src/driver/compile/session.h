@@ -17,6 +17,8 @@
 
 namespace kdl::driver {
 
+struct ScheduleFile;
+
 /// State shared by all phases of a compilation: the options, the diagnostics, the printed text, and
 /// the names and types of its modules. The options and families must outlive the session. The
 /// session must outlive everything that is compiled in it.
@@ -38,6 +40,8 @@ struct Session {
   ir::Context context{names, families.instructions()};
   /// The file of --pipeline; null without one.
   std::unique_ptr<PipelineFile> pipeline;
+  /// The schedules of --tuned, or those that `kernelc tune` tries; null without any.
+  std::shared_ptr<ScheduleFile> schedules;
   /// Returns the contents of an imported file that an editor has changed but not saved, or null. May be empty.
   std::function<const std::string*(const std::string& path)> unsaved;
   std::string printed;                 ///< text for standard output

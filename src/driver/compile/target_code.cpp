@@ -9,6 +9,7 @@
 
 #include "driver/compile/phases.h"
 #include "driver/compile/resume.h"
+#include "driver/compile/schedule_use.h"
 #include "driver/diagnostics.h"
 #include "ir/builder.h"
 #include "ir/op_kind.h"
@@ -118,15 +119,17 @@ std::unique_ptr<ir::Module> ModuleFor(const ir::Module& module, const TargetCode
   });
 }
 
-/// Returns the passes for the target. If they are those of a pipeline file, takes its settings, too.
+/// Returns the passes for the target. Also takes the settings of the pipeline file and of schedules.
 std::optional<StageLists> TakeLists(Session& s, TargetCode& code) {
   const targets::Family& family = *code.target.family;
-  if (!s.pipeline || &s.pipeline->family() != &family) return ListsOf(family);
+  auto apply = [&] { return ApplySchedules(s, code.target, code.kernels, code.settings); };
+  if (!s.pipeline || &s.pipeline->family() != &family)
+    return apply() ? std::optional(ListsOf(family)) : std::nullopt;
   if (!MayResume(s, code.module->after, family)) return std::nullopt;
   auto settings = s.pipeline->SettingsFor(code.target, s.diagnostics);
   if (!settings) return std::nullopt;
   code.settings = std::move(*settings);
-  return s.pipeline->lists();
+  return apply() ? std::optional(s.pipeline->lists()) : std::nullopt;
 }
 
 /// Also compiles the kernels that a pass has added to those of the target.
@@ -146,6 +149,7 @@ PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
   std::optional<StageLists> lists = TakeLists(s, code);
   if (!lists) return PipelineEnd::Failed;
   std::vector<passes::Pipeline> left = After({lists->begin(), lists->end()}, code.module->after);
+  code.lists = *lists;
   code.loops = left[2];
   passes::PassContext context = ContextOf(s, code);
   passes::PassOptions pass_options = PassOptionsOf(s);

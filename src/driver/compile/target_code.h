@@ -24,8 +24,9 @@ struct TargetCode {
   /// The module after the target's tiles are chosen. The interpreter runs it as the reference.
   std::unique_ptr<ir::Module> tiled;
   std::unique_ptr<ir::Module> module;  ///< the module at loop level
+  StageLists lists;                    ///< the passes for the target
   passes::Pipeline loops;              ///< the last passes, which still have to run
-  passes::PassSettings settings;       ///< from the file of --pipeline
+  passes::PassSettings settings;       ///< from the file of --pipeline and from schedules
   /// The kernels that get code: exported kernels and those that a launch can run on the target.
   std::set<Name> kernels;
   passes::RemarkSink remarks;  ///< receives remarks if the session wants them

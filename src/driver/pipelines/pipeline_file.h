@@ -31,6 +31,8 @@ class PipelineFile {
 
   const targets::Family& family() const { return *family_; }
   const std::vector<std::string>& paths() const { return text_.files; }
+  /// The values of the file's parameters, by name.
+  const std::map<std::string, int64_t>& parameters() const { return parameters_; }
   /// The file's passes, or the family's where the file has no list. Valid as long as the object.
   StageLists lists() const;
   /// Returns the options of passes and the conditions under which they run. Values may depend on properties

@@ -1,18 +1,15 @@
 #include "tools/suite/suite_file.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <set>
 #include <string_view>
 
 #include "driver/diagnostics.h"
 #include "driver/files.h"
-#include "support/near_names.h"
+#include "driver/yaml_text.h"
 
 namespace kdl::tools {
 
@@ -22,47 +19,11 @@ constexpr size_t kMostSuiteBytes = size_t{1} << 20;
 constexpr int64_t kUsualLimit = 120;  // seconds
 constexpr int64_t kMostLimit = 1'000'000;
 
-/// Thrown inside this file only, at the first fault.
-struct SuiteFault {
-  YAML::Mark at;
-  size_t length = 1;
-  std::string message;
-};
-
-[[noreturn]] void FailAt(const YAML::Node& node, std::string message) {
-  throw SuiteFault{node.Mark(), node.IsScalar() ? node.Scalar().size() : 1, std::move(message)};
-}
-
-std::string TextOf(const YAML::Node& node, std::string_view wanted) {
-  if (!node.IsScalar() || node.Scalar().empty()) FailAt(node, fmt::format("expected {}", wanted));
-  return node.Scalar();
-}
-
-using SuiteEntry = std::pair<YAML::Node, YAML::Node>;
-
-/// Returns the entries of a mapping, in the order of the text. Keys must be different names.
-std::vector<SuiteEntry> EntriesOf(const YAML::Node& node, std::string_view wanted) {
-  if (!node.IsMap()) FailAt(node, fmt::format("expected {}", wanted));
-  std::vector<SuiteEntry> entries;
-  std::set<std::string> names;
-  for (const auto& entry : node) {
-    if (!names.insert(TextOf(entry.first, "a name")).second)
-      FailAt(entry.first, fmt::format("'{}' is already set", entry.first.Scalar()));
-    entries.emplace_back(entry.first, entry.second);
-  }
-  return entries;
-}
-
-int64_t NumberOf(const YAML::Node& node, int64_t low, int64_t high = INT64_MAX) {
-  std::string text = TextOf(node, "a whole number");
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < low)
-    FailAt(node, fmt::format("expected a whole number of at least {}, not '{}'", low, text));
-  if (value > high)
-    FailAt(node, fmt::format("expected a whole number of at most {}, not '{}'", high, text));
-  return value;
-}
+using driver::EntriesOf;
+using driver::FailAt;
+using driver::KnownKey;
+using driver::NumberOf;
+using driver::TextOf;
 
 SuiteSizes SizesOf(const YAML::Node& node) {
   SuiteSizes sizes;
@@ -148,15 +109,15 @@ SuiteArgument ArgumentOf(const YAML::Node& key, const YAML::Node& node) {
 
 class SuiteReader {
  public:
-  explicit SuiteReader(std::string path) : folder_(std::filesystem::path(path).parent_path()) {}
+  explicit SuiteReader(const std::string& path)
+      : folder_(std::filesystem::path(path).parent_path()) {
+    suite_.path = path;
+  }
 
-  Suite Read(const std::string& text) {
-    std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() != 1)
-      throw SuiteFault{YAML::Mark(), 1, "the file must have one YAML document"};
+  Suite Read(const YAML::Node& root) {
     YAML::Node problems;
-    for (const auto& [key, value] : EntriesOf(documents[0], "a mapping with the key 'problems'")) {
-      std::string_view name = Known(key, {"suite", "peers", "baselines", "limit", "problems"});
+    for (const auto& [key, value] : EntriesOf(root, "a mapping with the key 'problems'")) {
+      std::string_view name = KnownKey(key, {"suite", "peers", "baselines", "limit", "problems"});
       if (name == "suite") suite_.name = TextOf(value, "a name");
       if (name == "peers") suite_.peers = PathOf(value);
       if (name == "baselines") baselines_ = ListOf(value);
@@ -164,8 +125,7 @@ class SuiteReader {
       if (name == "problems") problems = value;
     }
     for (std::string_view name : {"suite", "peers", "problems"}) {
-      if (!documents[0][std::string(name)])
-        FailAt(documents[0], fmt::format("the key '{}' is missing", name));
+      if (!root[std::string(name)]) FailAt(root, fmt::format("the key '{}' is missing", name));
     }
     if (!problems.IsSequence()) FailAt(problems, "'problems' must be a list");
     for (const YAML::Node& problem : problems) suite_.problems.push_back(ProblemOf(problem));
@@ -177,25 +137,15 @@ class SuiteReader {
     return (folder_ / TextOf(node, "the path of a file")).lexically_normal().string();
   }
 
-  /// Returns the key if it is one of `names`.
-  static std::string_view Known(const YAML::Node& key, std::vector<std::string_view> names) {
-    auto found = std::ranges::find(names, key.Scalar());
-    if (found != names.end()) return *found;
-    std::string_view near = NearestName(key.Scalar(), names);
-    FailAt(key, near.empty()
-                    ? fmt::format("unknown key '{}'; the keys are {}", key.Scalar(),
-                                  fmt::join(names, ", "))
-                    : fmt::format("unknown key '{}'; did you mean '{}'?", key.Scalar(), near));
-  }
-
   SuiteProblem ProblemOf(const YAML::Node& node) {
     SuiteProblem problem;
     problem.baselines = baselines_;
     problem.limit = limit_;
     for (const auto& [key, value] : EntriesOf(node, "a problem with the key 'name'")) {
       std::string_view name =
-          Known(key, {"name", "file", "program", "kernel", "published", "scaled", "check",
-                      "arguments", "defines", "peer", "draw", "baselines", "limit", "note"});
+          KnownKey(key, {"name", "file", "program", "kernel", "published", "scaled", "check",
+                         "arguments", "defines", "peer", "draw", "baselines", "limit", "note"});
+      problem.lines[key.Scalar()] = LineOf(key);
       if (name == "name") problem.name = TextOf(value, "a name");
       if (name == "file") problem.file = PathOf(value);
       if (name == "program" || name == "kernel") SetFunction(problem, key, value);
@@ -222,6 +172,8 @@ class SuiteReader {
     return problem;
   }
 
+  static size_t LineOf(const YAML::Node& node) { return static_cast<size_t>(node.Mark().line) + 1; }
+
   static void SetFunction(SuiteProblem& problem, const YAML::Node& key, const YAML::Node& value) {
     if (!problem.function.empty()) FailAt(key, "a problem has a program or a kernel, not both");
     problem.function = TextOf(value, "a name");
@@ -231,6 +183,7 @@ class SuiteReader {
   static void SetArguments(SuiteProblem& problem, const YAML::Node& node) {
     bool writes = false;
     for (const auto& [key, value] : EntriesOf(node, "a mapping of arguments")) {
+      problem.lines["arguments." + key.Scalar()] = LineOf(key);
       problem.arguments.push_back(ArgumentOf(key, value));
       writes = writes || problem.arguments.back().direction != ir::Direction::In;
     }
@@ -261,23 +214,13 @@ std::optional<Suite> ReadSuite(const std::string& path, SourceManager& sources,
                                DiagnosticEngine& diagnostics) {
   std::optional<std::string> text = driver::ReadInputFile(path, kMostSuiteBytes, diagnostics);
   if (!text) return std::nullopt;
-  sources.Add(path, *text);
-  auto report = [&](const YAML::Mark& at, size_t length, const std::string& message) {
-    Span span;
-    if (!at.is_null()) {
-      span = sources.FindSpan(path, static_cast<uint32_t>(at.line) + 1,
-                              static_cast<uint32_t>(at.column) + 1, static_cast<uint32_t>(length));
-    }
-    diagnostics.Report(driver::diag::SuiteSyntax, span, message);
-  };
-  try {
-    return SuiteReader(path).Read(*text);
-  } catch (const SuiteFault& fault) {
-    report(fault.at, fault.length, fault.message);
-  } catch (const YAML::Exception& fault) {
-    report(fault.mark, 1, fmt::format("this is not YAML: {}", fault.msg));
-  }
-  return std::nullopt;
+  std::optional<Suite> suite;
+  driver::ReadYaml(
+      path, *text, sources, [&](const YAML::Node& root) { suite = SuiteReader(path).Read(root); },
+      [&](Span at, const std::string& fault) {
+        diagnostics.Report(driver::diag::SuiteSyntax, at, fault);
+      });
+  return suite;
 }
 
 }  // namespace kdl::tools

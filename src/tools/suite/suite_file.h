@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,9 +59,12 @@ struct SuiteProblem {
   std::vector<std::string> baselines;
   int64_t limit = 0;  ///< seconds for each process
   std::string note;
+  std::map<std::string, size_t>
+      lines;  ///< of the keys of the problem, and of each `arguments.NAME`
 };
 
 struct Suite {
+  std::string path;
   std::string name;
   std::string peers;  ///< path of the Python file
   std::vector<SuiteProblem> problems;

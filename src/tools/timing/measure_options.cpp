@@ -69,7 +69,8 @@ std::optional<std::vector<int>> ThreadCounts(const driver::Options& options,
 
 bool CanMeasure(const driver::Options& options, DiagnosticEngine& diagnostics) {
   return IsMeasurable("--trials", options.trials, diagnostics) &&
-         IsMeasurable("--seconds", options.seconds, diagnostics);
+         IsMeasurable("--seconds", options.seconds, diagnostics) &&
+         IsMeasurable("--time-limit", options.time_limit, diagnostics);
 }
 
 driver::Options OptionsFor(const driver::Options& options, const ir::Function& kernel) {

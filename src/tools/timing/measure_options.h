@@ -23,7 +23,7 @@ std::optional<std::vector<int>> ThreadCounts(const driver::Options& options,
                                              const std::string& spec, std::vector<int> unsaid,
                                              DiagnosticEngine& diagnostics);
 
-/// Whether the values of --trials and --seconds are usable. Reports an error if not.
+/// Whether the values of --trials, --seconds and --time-limit are usable. Reports an error if not.
 bool CanMeasure(const driver::Options& options, DiagnosticEngine& diagnostics);
 
 /// Returns the options for one of several kernels, without the sizes and arguments that only other

@@ -29,11 +29,13 @@ constexpr uint8_t kUnwritten = 0xAB;
 }  // namespace
 
 PlacedKernel::PlacedKernel(driver::Options options, const targets::Registry& families,
-                           std::string kernel, std::string spec)
+                           std::string kernel, std::string spec,
+                           std::shared_ptr<driver::ScheduleFile> schedules)
     : options_(std::move(options)),
       kernel_(std::move(kernel)),
       spec_(std::move(spec)),
       session_(options_, families) {
+  session_.schedules = std::move(schedules);
   session_.wants_remarks = options_.command == driver::Command::Bench;
   auto arguments = driver::ReadArguments(options_, session_.diagnostics);
   if (arguments) Make(*arguments);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,9 +27,9 @@ class PlacedKernel {
  public:
   /// Compiles the file that the options name for the device of `spec`. `kernel` is the name of an
   /// instance, such as `matmul.f32`. If the options name a program, that is what runs. Writes the outputs
-  /// of the first run to the files of --out.
+  /// of the first run to the files of --out. `schedules` are used instead of those of --tuned.
   PlacedKernel(driver::Options options, const targets::Registry& families, std::string kernel,
-               std::string spec);
+               std::string spec, std::shared_ptr<driver::ScheduleFile> schedules = nullptr);
   PlacedKernel(const PlacedKernel&) = delete;
   PlacedKernel& operator=(const PlacedKernel&) = delete;
 

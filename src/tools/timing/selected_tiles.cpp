@@ -53,12 +53,16 @@ class NotingSelector final : public passes::TileSelector {
 
 }  // namespace
 
+std::shared_ptr<const passes::TileSelector> NotingSelectorFor(driver::Session& s,
+                                                              const targets::Target& target,
+                                                              std::vector<SelectedTiles>& noted) {
+  return std::make_shared<const NotingSelector>(s, target, noted);
+}
+
 std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& s,
                                                         std::optional<std::string> text) {
   std::vector<SelectedTiles> noted;
-  auto note = [&](const targets::Target& target) {
-    return std::make_shared<const NotingSelector>(s, target, noted);
-  };
+  auto note = [&](const targets::Target& target) { return NotingSelectorFor(s, target, noted); };
   if (!DecideTargets(s, note, driver::Until::Pipes, std::move(text)).ok()) return std::nullopt;
   return noted;
 }
