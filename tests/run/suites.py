@@ -103,6 +103,8 @@ ENDS = {
     "chaotic": ("WEAK", "would also accept"),
     "careless": ("WEAK", "would also accept zeros of c"),
 }
+# Problems whose note begins with a line of the suite, and the text of this line.
+LINES = {name: "    peer: {}" for name in ("raises", "nothing", "unknown", "missing")}
 
 
 def kernelc(*words, timeout=600):
@@ -165,6 +167,9 @@ def check_ends(folder):
     for name, (verdict, note) in expected.items():
         row = found[name]
         good = row["verdict"] == verdict and note in row["note"]
+        if name in LINES:
+            line = 1 + next(number for number, text in enumerate(suite.read_text().splitlines()) if text == LINES[name].format(name))
+            good = good and f"{suite}:{line}: " in row["note"]
         checks.expect(f"{name}: the verdict is {verdict}, and the note has '{note}'", good, row)
 
 

@@ -16,6 +16,7 @@ import pathlib
 import signal
 import sys
 import time
+import traceback
 
 import numpy
 
@@ -77,27 +78,40 @@ class Problem:
         self.arguments = self.request["arguments"]
         self.module = load(self.request["peers"])
 
+    def fail(self, key, message):
+        """Ends this process with an error at the line of the suite that has the key."""
+        lines = self.request["lines"]
+        sys.exit(f"{self.request['suite']}:{lines.get(key) or lines['name']}: {message}")
+
+    def evaluated(self, argument, text, names):
+        """Returns the value of an expression in an argument of the suite."""
+        try:
+            return eval(text, {"__builtins__": {}, **names}, self.sizes)
+        except Exception as error:
+            self.fail(f"arguments.{argument['name']}", f"'{text}': {error}")
+
     def function(self, suffix=""):
         return getattr(self.module, self.request["peer"] + suffix, None)
 
-    def named(self, name):
-        """Returns a function of the peers that the problem needs."""
+    def named(self, key):
+        """Returns the function of the peers that a key of the problem names."""
+        name = self.request[key]
         if not hasattr(self.module, name):
-            sys.exit(f"{self.request['peers']} has no function '{name}'")
+            self.fail(key, f"{self.request['peers']} has no function '{name}'")
         return getattr(self.module, name)
 
     def shape(self, argument):
-        return tuple(int(eval(size, {"__builtins__": {}}, self.sizes)) for size in argument["shape"])
+        return tuple(int(self.evaluated(argument, size, {})) for size in argument["shape"])
 
     def draw(self):
         """Returns the arguments before the run, in their own types, without the outputs."""
         rng = numpy.random.default_rng(self.request["seed"])
         drawn = {}
         if self.request["draw"]:
-            drawn = self.named(self.request["draw"])(rng, **self.sizes)
+            drawn = self.called("draw", self.named("draw"), rng, **self.sizes)
             read = [argument["name"] for argument in self.arguments if argument["direction"] != "out"]
             if not isinstance(drawn, dict) or not set(drawn) <= set(read):
-                sys.exit(f"{self.request['draw']} must return a dictionary whose keys are some of: {', '.join(read)}")
+                self.fail("draw", f"{self.request['draw']} must return a dictionary whose keys are some of: {', '.join(read)}")
         values = {}
         for argument in self.arguments:
             name, dtype = argument["name"], TYPES[argument["type"]]
@@ -107,14 +121,14 @@ class Problem:
             distributions = Distributions(rng, shape, dtype)
             value = drawn.get(name)
             if value is None and argument["fill"]:
-                value = eval(argument["fill"], {"__builtins__": {}, **distributions.names(), "pi": numpy.pi}, self.sizes)
+                value = self.evaluated(argument, argument["fill"], {**distributions.names(), "pi": numpy.pi})
             elif value is None:
                 value = distributions.default()
             values[name] = numpy.ascontiguousarray(value, dtype) if argument["tensor"] else numpy.dtype(dtype).type(value)
             if not argument["tensor"] and values[name].dtype.kind in "biu" and values[name] != value:
-                sys.exit(f"'{name}' is {value}, which {argument['type']} cannot represent")
+                self.fail(f"arguments.{name}", f"'{name}' is {value}, which {argument['type']} cannot represent")
             if argument["tensor"] and values[name].shape != shape:
-                sys.exit(f"'{name}' has the shape {values[name].shape}, not {shape}")
+                self.fail(f"arguments.{name}", f"'{name}' has the shape {values[name].shape}, not {shape}")
         return values
 
     def outputs(self):
@@ -133,16 +147,25 @@ class Problem:
             elif name in self.sizes:
                 given[name] = self.sizes[name]
             else:
-                sys.exit(f"the parameter '{name}' of {self.request['peer']} is neither an argument nor a size of the problem")
+                self.fail("peer", f"the parameter '{name}' of {self.request['peer']} is neither an argument nor a size of the problem")
         positions = list(given.values())
-        returned = function(*positions)
+        returned = self.called("peer", function, *positions)
         names = [argument["name"] for argument in self.outputs()]
         if returned is None:
             returned = [given[name] for name in names] if set(names) <= set(given) else []
         returned = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(returned) != len(names):
-            sys.exit(f"{self.request['peer']} returns {len(returned)} results, but the problem has {len(names)}: {', '.join(names)}")
+            self.fail("peer", f"{self.request['peer']} returns {len(returned)} results, but the problem has {len(names)}: {', '.join(names)}")
         return returned
+
+    def called(self, key, function, *positions, **keywords):
+        """Calls a function of the peers. An exception ends this process with an error at the line of the key."""
+        try:
+            return function(*positions, **keywords)
+        except Exception as error:
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+            place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+            self.fail(key, f"{function.__name__} raises {type(error).__name__}: {error}{place}")
 
 
 def widened(values):
@@ -171,7 +194,7 @@ def inputs(problem):
         if value.ndim > 0:
             numpy.save(problem.folder / f"{name}.npy", value)
     begin = time.monotonic()
-    peer = problem.named(problem.request["peer"])
+    peer = problem.named("peer")
     variants = {"wide": problem.call(peer, widened(values), wide=True)}
     rng = numpy.random.default_rng(problem.request["seed"] + 1)
     variants["perturbed"] = problem.call(peer, perturbed(values, rng), wide=True)
@@ -182,7 +205,7 @@ def inputs(problem):
             array = numpy.asarray(result)
             shape = problem.shape(argument)
             if array.shape != shape:
-                sys.exit(f"the peer's '{argument['name']}' has the shape {array.shape}, not {shape}")
+                problem.fail("peer", f"the peer's '{argument['name']}' has the shape {array.shape}, not {shape}")
             array = array.astype(numpy.float64 if dtype.kind == "f" else dtype)
             numpy.save(problem.folder / f"{argument['name']}.{variant}.npy", numpy.ascontiguousarray(array))
     scalars = {name: repr(value.item()).lower() for name, value in values.items() if value.ndim == 0}
@@ -201,14 +224,64 @@ def torch_call(problem):
 
     function = problem.function("_torch")
     torch.set_num_threads(problem.request["threads"])
-    return function and (lambda *given: function(*(torch.from_numpy(v) if isinstance(v, numpy.ndarray) else v for v in given))), torch.__version__
+    return function and (lambda *given: function(*tensors(given))), torch.__version__
+
+
+def tensors(given):
+    import torch
+
+    return [torch.from_numpy(value) if isinstance(value, numpy.ndarray) else value for value in given]
+
+
+def onednn_call(problem):
+    """The function for PyTorch, whose operations oneDNN fuses and runs."""
+    import torch
+
+    function, version = torch_call(problem)
+    if not torch.backends.mkldnn.is_available():
+        raise ImportError("PyTorch was built without oneDNN")
+    if not function:
+        return None, version
+    torch.jit.enable_onednn_fusion(True)
+    graphs = {}
+
+    def call(*given):
+        arrays = [at for at, value in enumerate(given) if isinstance(value, numpy.ndarray)]
+
+        class Graph(torch.nn.Module):
+            def forward(self, *inputs):
+                positions = list(given)
+                for at, value in zip(arrays, inputs):
+                    positions[at] = value
+                return problem.function("_torch")(*positions)
+
+        inputs = tuple(torch.from_numpy(given[at]) for at in arrays)
+        if "traced" not in graphs:
+            with torch.no_grad():
+                graphs["traced"] = torch.jit.freeze(torch.jit.trace(Graph().eval(), inputs))
+                graphs["traced"](*inputs)  # oneDNN compiles at the first two runs
+        with torch.no_grad():
+            return graphs["traced"](*inputs)
+
+    return call, version
+
+
+def agrees(problem, returned):
+    """Whether a baseline computes the same as the peer, apart from rounding. Its bound need not be sharp, since only its time counts."""
+    returned = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+    for argument, result in zip(problem.outputs(), returned):
+        wide = numpy.load(problem.folder / f"{argument['name']}.wide.npy").astype(numpy.float64)
+        largest = numpy.abs(wide[numpy.isfinite(wide)]).max(initial=0)
+        if not numpy.allclose(numpy.asarray(result), wide, rtol=1e-3, atol=1e-4 * largest, equal_nan=True):
+            return False
+    return True
 
 
 def numpy_call(problem):
     return problem.function("_numpy") or problem.function(), numpy.__version__
 
 
-BASELINES = {"numpy": numpy_call, "numba": numba_call, "torch": torch_call}
+BASELINES = {"numpy": numpy_call, "numba": numba_call, "torch": torch_call, "onednn": onednn_call}
 
 
 def timed(problem, baseline):
@@ -240,7 +313,9 @@ def timed(problem, baseline):
                 positions.append(value.copy() if name in changed else value)
         return positions
 
-    function(*given())  # warms caches, and compiles
+    first = function(*given())  # warms caches, and compiles
+    if first is not None and not agrees(problem, first):
+        return {"note": "the baseline computes something else"}
     # As in `kernelc bench`: on one thread, processor time counts, without the time of other programs.
     clock = time.process_time if problem.request["threads"] == 1 else time.perf_counter
     series, end = [], time.monotonic() + problem.request["seconds"]

@@ -144,6 +144,8 @@ class ProblemRun {
   void WriteRequest() {
     Json request;
     request["peers"] = std::filesystem::absolute(suite_.peers).string();
+    request["suite"] = suite_.path;
+    request["lines"] = problem_.lines;
     request["peer"] = problem_.peer;
     request["draw"] = problem_.draw;
     request["seed"] = settings_.options.seed.value_or(1);
