@@ -246,6 +246,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert (tuned(x) == x).all() and "copy" in pathlib.Path("copy.yaml").read_text()
     again = kernelc.load("copy.kdl", tuned=pathlib.Path("copy.yaml")).copy
     assert (again(x) == x).all() and again.explain_tiles() and again.source.options == tuned.source.options
+    assert (again.tune(x, trials=3, seconds=1)(x) == x).all()
     fails("No such file", FileNotFoundError, lambda: kernelc.load("copy.kdl", tuned="missing.yaml"))
     pathlib.Path("wrong.yaml").write_text("nonsense\\n")
     fails("wrong.yaml:1:1: error: expected a mapping with the key 'schedules'", kernelc.CompileError, lambda: kernelc.load("copy.kdl", tuned="wrong.yaml"))

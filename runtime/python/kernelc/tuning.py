@@ -34,7 +34,9 @@ def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: in
     """Returns the source of the kernel with the fastest schedule for these arrays, or others of their sizes. Continues an earlier
     search, whose log is in the cache, as is the file of schedules if the path is None."""
     options = tuple(word for word in kernel.source.options if not word.startswith("--tuned="))
-    source = dataclasses.replace(kernel.source, options=options)
+    # The schedules of the search before are no longer an input.
+    files = {path: content for path, content in kernel.source.files.items() if f"--tuned={path}" not in kernel.source.options}
+    source = dataclasses.replace(kernel.source, options=options, files=files)
     where = source.file.resolve() if source.file else source.text or source.path
     cached = _folder() / cache.key("tuned", where, source.target, source.options)
     file = pathlib.Path(path).absolute() if path is not None else cached.with_suffix(".yaml")
