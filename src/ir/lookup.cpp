@@ -40,7 +40,9 @@ std::optional<int64_t> ConstantOf(const Value* value) {
 bool MayTrap(const Op* op) {
   if (op->kind() == OpKind::Assert) return true;
   if (op->kind() == OpKind::While) return AnyBelow(op->region(), MayTrap);
-  if (op->HasAttr(AttrKey::BoundsMode)) return op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard;
+  // The kernel has counted the elements of an `append` before, so that a store of one is only outside after a trap.
+  if (op->HasAttr(AttrKey::BoundsMode))
+    return op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard && !op->HasAttr(AttrKey::Append);
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   return divides && IsInteger(op->result()->type()->scalar) &&
          ConstantOf(op->operand(1)).value_or(0) == 0;

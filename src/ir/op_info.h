@@ -91,7 +91,7 @@ struct OpInfo {
   std::string_view spelling;
   ShortList<OperandSpec, 5> operands;
   int results;
-  ShortList<AttrSpec, 7> attrs;
+  ShortList<AttrSpec, 8> attrs;
   uint32_t places;
   uint32_t traits;
   int regions;

@@ -8,7 +8,6 @@
 
 #include "ir/op_info.h"
 #include "ir/op_kind.h"
-#include "ir/packs.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/visible_sizes.h"
@@ -140,6 +139,7 @@ class BlockCheck {
   explicit BlockCheck(const ir::Function& kernel) : kernel_(kernel) {}
 
   std::optional<Shown> ShownBy(const Op* op) const {
+    if (op->HasAttr(AttrKey::Append)) return std::nullopt;
     switch (op->kind()) {
       case OpKind::Scan:
         return OfAxes(op, "this scan sees one block at a time");
@@ -201,28 +201,13 @@ class BlockCheck {
   const ir::Function& kernel_;
 };
 
-/// Returns the places of `append` statements. They are lowered to sums and scans over blocks whose results do not depend on where
-/// blocks end.
-std::vector<Span> PlacesOfAppends(const PassContext& context, const ir::Function& kernel) {
-  std::vector<Span> places;
-  for (const Op* update : OpsOfKind(kernel, OpKind::Update)) {
-    const Value* memory = ir::MemoryOf(update->operand(ir::UpdateOp::at_tensor));
-    bool appends = std::ranges::any_of(kernel.params, [&](const ir::Param& param) {
-      return param.value == memory && ir::FindCount(kernel, param) != nullptr;
-    });
-    if (appends) places.push_back(context.SpanOf(update->loc()));
-  }
-  return places;
-}
-
 }  // namespace
 
 void RunCheckBlocks(PassContext& context, ir::Function& kernel) {
   BlockCheck check(kernel);
-  const std::vector<Span> appends = PlacesOfAppends(context, kernel);
   ir::Walk(kernel.body, [&](const Op* op) {
     std::optional<Shown> shown = check.ShownBy(op);
-    if (!shown || Contains(appends, context.SpanOf(op->loc()))) return;
+    if (!shown) return;
     context.diagnostics
         .Report(diag::BlocksShow, context.SpanOf(op->loc()), shown->size.text(), shown->how)
         .Help(fmt::format("give the size of the block a value, as in `{}: int = 1024`",

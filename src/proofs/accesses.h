@@ -36,6 +36,8 @@ struct AccessView {
   /// Whether this is the store that irgen generates to initialize the elements into which groups of blocks
   /// reduce.
   bool is_fill() const;
+  /// Whether the access belongs to an `append`, whose stores never write an element twice.
+  bool is_append() const { return op->HasAttr(ir::AttrKey::Append); }
   bool has_else() const { return op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Else; }
 };
 /// Returns the op's access to elements of a tensor, or nothing if the op has none.

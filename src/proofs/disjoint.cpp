@@ -75,7 +75,7 @@ std::vector<TwiceStored> Disjoint::StoredTwice(const std::set<const Value*>& but
   std::vector<TwiceStored> stored;
   for (const Site& site : asked_->races.sites()) {
     const AccessView& view = site.view;
-    if (view.effect != Effect::Write || view.axes().empty()) continue;
+    if (view.effect != Effect::Write || view.is_append() || view.axes().empty()) continue;
     if (but.contains(ir::MemoryOf(view.tensor))) continue;
     if (asked_->races.Twice(site).IsSurelyEmpty()) continue;
     stored.push_back({view.op, asked_->examples.TwiceBy(view.op)});

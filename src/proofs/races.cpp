@@ -65,6 +65,7 @@ Races::Class Races::ClassOf(const Site& site) {
   if (site.view.is_partial()) return kPartials;
   if (site.view.effect == Effect::Accumulate) return kAtomics;
   if (site.view.effect == Effect::Read) return kReads;
+  if (site.view.is_append()) return kAppends;
   return site.view.is_fill() ? kFills : kWrites;
 }
 
@@ -73,7 +74,7 @@ Races::Conflict Races::ConflictOf(Class a, Class b) {
     Class other = a == kPartials ? b : a;
     return other == kPartials || other == kFills ? Conflict::None : Conflict::AnyBlock;
   }
-  bool none = a == b && (a == kReads || a == kAtomics);
+  bool none = a == b && (a == kReads || a == kAppends || a == kAtomics);
   return none ? Conflict::None : Conflict::OtherBlock;
 }
 

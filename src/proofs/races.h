@@ -67,7 +67,7 @@ class Races {
   PointSet SecondRun(const PointSet& set, const std::vector<const ir::Op*>& equal) const;
 
  private:
-  enum Class : size_t { kReads, kWrites, kAtomics, kPartials, kFills, kClasses };
+  enum Class : size_t { kReads, kWrites, kAppends, kAtomics, kPartials, kFills, kClasses };
   enum class Conflict : uint8_t { None, OtherBlock, AnyBlock };
   using Loops = std::vector<const ir::Op*>;
 

@@ -63,11 +63,9 @@ const Stmt* Execution::Replacement(const Stmt* stmt) {
   return writes_ ? Write(append, make) : Count(append, make);
 }
 
-/// Returns the condition, as a tile over the range.
-const Expr* KeepsFor(const Expr* condition, const Ident& range, const TreeMaker& make) {
-  const Expr* exists =
-      make.Binary(BinaryOp::Ge, make.Call("iota", {make.Name(range)}), make.Int(0));
-  return condition == nullptr ? exists : make.Binary(BinaryOp::And, condition, exists);
+/// Returns the number of elements that are appended for one element of the range.
+const Expr* OneIf(const Expr* condition, const TreeMaker& make) {
+  return condition == nullptr ? make.I64(1) : make.OneIf(condition);
 }
 
 const Stmt* Execution::Count(const Append& append, const TreeMaker& make) {
@@ -75,10 +73,9 @@ const Stmt* Execution::Count(const Append& append, const TreeMaker& make) {
   TreeMaker at = AtCondition(append);
   const Expr* more = nullptr;
   if (const Ident* range = RangeOf(append)) {
-    more = at.As(make.Reduce("sum", make.OneIf(KeepsFor(condition, *range, make)), *range),
-                 at.Type("i64"));
+    more = at.As(make.Reduce("sum", OneIf(condition, make), *range), at.Type("i64"));
   } else {
-    more = condition == nullptr ? at.I64(1) : at.OneIf(condition);
+    more = OneIf(condition, at);
   }
   return make.Assign(make.Name(NameFor(make, append.count, "count")), AssignOp::Add, more);
 }
@@ -95,7 +92,7 @@ std::vector<const Stmt*> Execution::Stores(const Append& append, const Expr* pla
     if (const auto* index = DynAs<IndexExpr>(Expression(written)))
       target->indices.insert(target->indices.end(), index->indices.begin(), index->indices.end());
     auto* store = builder_.MakeStmt<AssignStmt>(append.stmt->span);
-    store->mode = AssignMode::Atomic;  // its elements are different ones, but no proof can know it
+    store->appends = true;
     store->target = target;
     store->value = Expression(append.values()[i]);
     store->condition = condition;
@@ -110,19 +107,18 @@ const Stmt* Execution::Write(const Append& append, const TreeMaker& make) {
   const Ident* range = RangeOf(append);
   if (range == nullptr) {
     std::vector<const Stmt*> stmts = Stores(append, next, condition);
-    stmts.push_back(make.Assign(next, AssignOp::Add,
-                                condition == nullptr ? make.I64(1) : make.OneIf(condition)));
+    stmts.push_back(make.Assign(next, AssignOp::Add, OneIf(condition, make)));
     return make.Block(std::move(stmts));
   }
   Ident keep = NameFor(make, append.count, "keep");
   Ident place = NameFor(make, append.count, "place");
-  auto one = [&] { return make.OneIf(make.Name(keep)); };
-  std::vector<const Stmt*> stmts = {
-      make.Let(keep, KeepsFor(condition, *range, make)),
-      make.Let(place,
-               make.Binary(BinaryOp::Add, next, make.Reduce("cumsum", one(), *range, true)))};
-  for (const Stmt* store : Stores(append, make.Name(place), make.Name(keep)))
-    stmts.push_back(store);
+  auto kept = [&] { return condition == nullptr ? nullptr : make.Name(keep); };
+  auto one = [&] { return OneIf(kept(), make); };
+  std::vector<const Stmt*> stmts;
+  if (condition != nullptr) stmts.push_back(make.Let(keep, condition));
+  stmts.push_back(make.Let(
+      place, make.Binary(BinaryOp::Add, next, make.Reduce("cumsum", one(), *range, true))));
+  for (const Stmt* store : Stores(append, make.Name(place), kept())) stmts.push_back(store);
   TreeMaker at = AtCondition(append);
   const Expr* more = at.As(make.Reduce("sum", one(), *range), at.Type("i64"));
   stmts.push_back(make.Assign(next, AssignOp::Add, more));

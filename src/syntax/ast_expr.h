@@ -76,6 +76,7 @@ struct ReduceExpr : ExprOf<ExprKind::Reduce> {
   bool exclusive = false;
   const Expr* combine = nullptr;  ///< the name of a function; may be null
   const Expr* init = nullptr;     ///< the initial value; may be null
+  bool appends = false;           ///< whether it numbers the elements of an `append`
 };
 /// An access to elements, `base[i, k = e else v]`, or a slice, `base[l, lo..hi]`.
 struct IndexExpr : ExprOf<ExprKind::Index> {

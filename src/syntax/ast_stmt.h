@@ -45,6 +45,8 @@ struct AssignStmt : StmtOf<StmtKind::Assign> {
   const Expr* target = nullptr;
   const Expr* value = nullptr;
   const Expr* condition = nullptr;  ///< the condition after `where`; may be null
+  /// Whether an `append` was replaced by this statement, which then never writes an element twice.
+  bool appends = false;
 };
 struct CallStmt : StmtOf<StmtKind::Call> {
   const CallExpr* call = nullptr;

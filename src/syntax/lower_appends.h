@@ -19,7 +19,7 @@ namespace kdl::syntax {
 ///     spmd for _y_0 in N by 256 { y[_y_0] = 0 as f32; }
 ///     spmd for i in N by 256 {
 ///       var _n_count = 0 as i64;
-///       _n_count += sum(if x[i] > 0.0 && iota(i) >= 0 then 1 as i64 else 0 over i);
+///       _n_count += sum(if x[i] > 0.0 then 1 as i64 else 0 over i);
 ///       _n_blocks[i.index] = _n_count;
 ///     }
 ///     sync;
@@ -27,7 +27,7 @@ namespace kdl::syntax {
 ///     sync;
 ///     spmd for i in N by 256 {
 ///       var _n_next = _n_blocks[i.index];
-///       let _n_keep = x[i] > 0.0 && iota(i) >= 0;
+///       let _n_keep = x[i] > 0.0;
 ///       let _n_place = _n_next + cumsum(if _n_keep then 1 as i64 else 0 over i exclusive);
 ///       y[_n_place] = x[i] where _n_keep;
 ///       _n_next += sum(if _n_keep then 1 as i64 else 0 over i);

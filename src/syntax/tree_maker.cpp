@@ -67,6 +67,7 @@ const Expr* TreeMaker::Reduce(std::string_view op, const Expr* value, const Iden
   expr->operands = {value};
   expr->over = {range};
   expr->exclusive = exclusive;
+  expr->appends = true;
   return expr;
 }
 

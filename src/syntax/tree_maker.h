@@ -24,7 +24,7 @@ class TreeMaker {
   const Expr* As(const Expr* value, const TypeName& type) const;
   const Expr* Binary(BinaryOp op, const Expr* lhs, const Expr* rhs) const;
   const Expr* Call(std::string_view callee, std::initializer_list<const Expr*> args) const;
-  /// Returns `op(value over range)`, possibly with `exclusive`.
+  /// Returns `op(value over range)`, possibly with `exclusive`, which numbers the elements of an `append`.
   const Expr* Reduce(std::string_view op, const Expr* value, const Ident& range,
                      bool exclusive = false) const;
   /// Returns `if condition then 1 as i64 else 0`.

@@ -198,6 +198,61 @@ void WriteLaneNumbers(Writer& w, const Op* op) {
   DefineListed(w, op->result(), numbers, 0);
 }
 
+/// Returns the function that counts the true lanes of a vector of bools.
+std::string CountFunction(Helpers& helpers, int bits, int64_t lanes) {
+  std::string type = helpers.Vector(Scalar::Bool, lanes, bits);
+  std::string name = "kdl_count_" + type.substr(4);
+  if (helpers.IsDefined(name)) return name;
+  std::string body;
+  if (std::vector<Part> parts = helpers.Parts(bits, lanes); parts.size() > 1) {
+    for (const Part& part : parts) {
+      if (part.used > 0)
+        body += fmt::format("  count += {}(a{});\n", CountFunction(helpers, bits, part.used),
+                            part.field);
+    }
+  } else {
+    body = fmt::format("  for (int l = 0; l < {}; ++l) count += KDL_LANE(a, l) != 0;\n", lanes);
+  }
+  helpers.Define(name, fmt::format("static inline int64_t {}({} a) {{\n"
+                                   "  int64_t count = 0;\n"
+                                   "{}"
+                                   "  return count;\n"
+                                   "}}\n",
+                                   name, type, body));
+  return name;
+}
+
+void WriteCountLanes(Writer& w, const Op* op) {
+  int64_t lanes = ir::Lanes(op->operand(0)->type());
+  int bits = LaneBits(w, op, Scalar::Bool);
+  w.Define(op->result(), fmt::format("{}({})", CountFunction(w.helpers, bits, lanes),
+                                     w.Lanes(op->operand(0), lanes, bits)));
+}
+
+/// Writes the lanes of a vector in one register for which the mask is true, and then others.
+bool WriteCompress(Writer& w, const Op* op) {
+  Scalar scalar = op->result()->type()->scalar;
+  int64_t lanes = ir::Lanes(op->result()->type());
+  int bits = 8 * Bytes(scalar);
+  if (scalar == Scalar::Bool || w.helpers.Parts(bits, lanes).size() > 1) return false;
+  std::string type = w.helpers.Vector(scalar, lanes);
+  std::string name = "kdl_compress_" + type.substr(4);
+  std::string text = fmt::format(
+      "static inline {0} {1}({0} a, {2} mask) {{\n"
+      "  {0} r = a;\n"
+      "  int count = 0;\n"
+      "  for (int l = 0; l < {3}; ++l) {{\n"
+      "    if (KDL_LANE(mask, l)) KDL_LANE(r, count++) = KDL_LANE(a, l);\n"
+      "  }}\n"
+      "  return r;\n"
+      "}}\n",
+      type, name, w.helpers.Vector(Scalar::Bool, lanes, bits), lanes);
+  if (!w.helpers.IsDefined(name)) w.helpers.Define(name, text);
+  w.Define(op->result(), fmt::format("{}({}, {})", name, w.Lanes(op->operand(0), lanes),
+                                     w.Lanes(op->operand(1), lanes, bits)));
+  return true;
+}
+
 /// A step of a matrix instruction on vectors. A factor may have only the terms of one lane, which are then those of every
 /// lane.
 struct Step {
@@ -335,6 +390,11 @@ bool WriteLanes(Writer& w, const Op* op) {
     case OpKind::LaneNumbers:
       WriteLaneNumbers(w, op);
       return true;
+    case OpKind::CountLanes:
+      WriteCountLanes(w, op);
+      return true;
+    case OpKind::Compress:
+      return WriteCompress(w, op);
     case OpKind::Half:
       WriteHalf(w, op);
       return true;

@@ -10,7 +10,6 @@
 #include "ir/lookup.h"
 #include "ir/matrix_instruction.h"
 #include "ir/op_info.h"
-#include "ir/packs.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 
@@ -61,18 +60,10 @@ std::set<const ir::Op*> MixedUpdates(const ir::Function& kernel) {
   return mixed;
 }
 
-/// Whether the memory is a counted output, to which each assignment writes other elements.
-bool IsCounted(const ir::Function& kernel, const ir::Value* memory) {
-  return std::ranges::any_of(kernel.params, [&](const ir::Param& param) {
-    return param.value == memory && ir::FindCount(kernel, param) != nullptr;
-  });
-}
-
 /// Whether the result depends on the order of updates. It does for sums and products of floats,
 /// because they are rounded, and for assignments, because only the last assigned value remains.
-bool DependsOnOrder(const ir::Op& update, const ir::Function& kernel) {
+bool DependsOnOrder(const ir::Op& update) {
   if (!IsAtomic(update)) return false;
-  if (IsCounted(kernel, ir::MemoryOf(update.operand(ir::UpdateOp::at_tensor)))) return false;
   ir::UpdateKind how = update.attr<ir::AttrKey::How>();
   bool rounds = how == ir::UpdateKind::Add || how == ir::UpdateKind::Mul;
   ir::Type tensor = update.operand(ir::UpdateOp::at_tensor)->type();
@@ -95,7 +86,6 @@ class OpenBits {
   /// Returns all values that are undetermined if the parameters in `open` are.
   Values In(const ir::Function& function, Values open) {
     open_ = std::move(open);
-    function_ = &function;
     mixed_ = MixedUpdates(function);
     size_t before = 0;
     do {  // until no further value becomes undetermined
@@ -136,7 +126,7 @@ class OpenBits {
     if (op.kind() == ir::OpKind::Swap) Share(op.operand(0), op.operand(1));
     // A transfer of a tensor that is already on the device returns the same tensor.
     if (op.kind() == ir::OpKind::Transfer) Share(op.operand(0), op.result());
-    bool open = decided || DependsOnOrder(op, *function_) || mixed_.contains(&op);
+    bool open = decided || DependsOnOrder(op) || mixed_.contains(&op);
     ForOperands(op, [&](const ir::Value* value, ir::Effect effect) {
       bool looks = effect != ir::Effect::Write && effect != ir::Effect::Shows;
       open = open || ((looks || value->type()->kind == ir::TypeKind::Pipe) && IsOpen(value));
@@ -199,7 +189,6 @@ class OpenBits {
   const ir::Module& module_;
   const std::set<Name>& open_kernels_;
   std::set<const ir::Op*> mixed_;
-  const ir::Function* function_ = nullptr;
   Values open_;
 };
 

@@ -117,6 +117,8 @@ constexpr OpRow kRows[] = {
     {OpKind::Splat, Plan::None, &RunSplat},
     {OpKind::LaneMask, Plan::None, &RunLaneMask},
     {OpKind::LaneNumbers, Plan::None, &RunLaneNumbers},
+    {OpKind::CountLanes, Plan::None, &RunCountLanes},
+    {OpKind::Compress, Plan::None, &RunCompress},
     {OpKind::Zip, Plan::None, &RunZip},
     {OpKind::Pick, Plan::None, &RunPick},
     {OpKind::VectorMma, Plan::VectorMma, &RunVectorMma},

@@ -52,6 +52,24 @@ void RunLaneNumbers(Core&, Activation& here, const Instruction& instruction) {
   for (uint64_t& lane : ResultLanes(here, instruction)) lane = number++;
 }
 
+void RunCountLanes(Core&, Activation& here, const Instruction& instruction) {
+  uint64_t count = 0;
+  for (uint64_t lane : here.vector(instruction.operands[0])) count += lane;
+  here.scalar(instruction.results[0]) = count;
+}
+
+/// Sets the unspecified lanes to 0.
+void RunCompress(Core&, Activation& here, const Instruction& instruction) {
+  const std::vector<uint64_t>& value = here.vector(instruction.operands[0]);
+  const std::vector<uint64_t>& mask = here.vector(instruction.operands[1]);
+  std::vector<uint64_t> compressed;
+  for (size_t lane = 0; lane < value.size(); ++lane) {
+    if (mask[lane] != 0) compressed.push_back(value[lane]);
+  }
+  compressed.resize(value.size());
+  ResultLanes(here, instruction) = std::move(compressed);
+}
+
 void RunZip(Core&, Activation& here, const Instruction& instruction) {
   std::vector<uint64_t>& result = ResultLanes(here, instruction);
   size_t rows = instruction.operands.size();

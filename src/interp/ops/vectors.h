@@ -8,6 +8,8 @@ void RunVectorElementwise(Core& core, Activation& here, const Instruction& instr
 void RunSplat(Core& core, Activation& here, const Instruction& instruction);
 void RunLaneMask(Core& core, Activation& here, const Instruction& instruction);
 void RunLaneNumbers(Core& core, Activation& here, const Instruction& instruction);
+void RunCountLanes(Core& core, Activation& here, const Instruction& instruction);
+void RunCompress(Core& core, Activation& here, const Instruction& instruction);
 void RunZip(Core& core, Activation& here, const Instruction& instruction);
 void RunPick(Core& core, Activation& here, const Instruction& instruction);
 void RunVectorMma(Core& core, Activation& here, const Instruction& instruction);

@@ -222,6 +222,21 @@ std::string LaneNumbersFault(const Op& op, const Module&) {
                                                            : "the result is not a vector of i64";
 }
 
+std::string CountLanesFault(const Op& op, const Module&) {
+  Type mask = op.operand(0)->type();
+  if (!IsVector(mask) || mask->scalar != Scalar::Bool)
+    return "the operand is not a vector of bools";
+  Type result = op.result()->type();
+  return IsScalar(result) && result->scalar == Scalar::I64 ? "" : "the result is not an i64";
+}
+
+std::string CompressFault(const Op& op, const Module&) {
+  Type value = op.operand(0)->type();
+  if (!IsVector(value) || op.result()->type() != value)
+    return "the value and the result are not vectors of one type";
+  return LaneMaskFault(op.Segment(CompressOp::at_mask), value);
+}
+
 std::string HalfFault(const Op& op, const Module&) {
   Type whole = op.operand(0)->type();
   Type half = op.result()->type();
@@ -439,6 +454,8 @@ KDL_TYPE_RULE(AlignGap, AlignGapFault)
 KDL_TYPE_RULE(Splat, SplatFault)
 KDL_TYPE_RULE(LaneMask, LaneMaskOpFault)
 KDL_TYPE_RULE(LaneNumbers, LaneNumbersFault)
+KDL_TYPE_RULE(CountLanes, CountLanesFault)
+KDL_TYPE_RULE(Compress, CompressFault)
 KDL_TYPE_RULE(Half, HalfFault)
 KDL_TYPE_RULE(Zip, ZipFault)
 KDL_TYPE_RULE(Pick, PickFault)

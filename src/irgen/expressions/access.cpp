@@ -55,14 +55,18 @@ Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
       ->result();
 }
 
-void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value, Value* mask) {
-  if (gen.function.kind == ir::FunctionKind::Program) return GenHostStore(gen, target, value);
+ir::Op* GenStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value, Value* mask) {
+  if (gen.function.kind == ir::FunctionKind::Program) {
+    GenHostStore(gen, target, value);
+    return nullptr;
+  }
   const sema::IndexInfo& index = *gen.Info(&target).index;
   Value* tensor = gen.values.at(index.base);
   AccessGen access = GenAccess(gen, index);
   Value* stored = Round(gen, value, tensor->type()->scalar);
   ir::Builder::Segments segments = {{stored}, {tensor}, access.operands, Optional(mask)};
-  gen.builder.Create(OpKind::Store, segments, {}, AccessAttrs(gen, access, false, target.span));
+  return gen.builder.Create(OpKind::Store, segments, {},
+                            AccessAttrs(gen, access, false, target.span));
 }
 
 void GenUpdateOf(FunctionGen& gen, const syntax::IndexExpr& target, Value* value, Value* mask,

@@ -5,7 +5,9 @@
 namespace kdl::irgen {
 
 ir::Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
-void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value, ir::Value* mask);
+/// Returns the store; in programs, null.
+ir::Op* GenStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value,
+                 ir::Value* mask);
 /// Generates `atomic t[…] op value` or `reduce t[…] op value`, depending on `scope`.
 void GenUpdateOf(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value,
                  ir::Value* mask, ir::UpdateKind how, ir::ScopeKind scope);

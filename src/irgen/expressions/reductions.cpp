@@ -285,11 +285,11 @@ std::vector<Value*> GenTileFold(FunctionGen& gen, const TileFold& fold, std::vec
 
 }  // namespace
 
-Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
-  if (gen.contract) return GenContractFold(gen, reduce)[0];
+namespace {
+
+/// Generates a reduction or scan with a builtin operator other than `dot`.
+Value* GenBuiltinFold(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
-  if (info.kind == sema::ReduceKind::Dot) return GenContraction(gen, reduce, nullptr);
-  if (gen.Info(&reduce).callee) return GenUserFold(gen, reduce)[0];
   ir::AxisList over = gen.RangeAxes(info.ranges);
   // Narrow floats are widened and reduced in f32. For max and min, this is exact. For sum and prod, f32 is
   // the accumulator that the language defines.
@@ -313,6 +313,18 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   Value* folded = GenFold(gen, ReductionKindOf(info.kind), value, gen.RangeAxes(info.ranges));
   bool mean = info.kind == sema::ReduceKind::Mean;
   return mean ? GenMean(gen, info, folded, reduce.span) : folded;
+}
+
+}  // namespace
+
+Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
+  if (gen.contract) return GenContractFold(gen, reduce)[0];
+  const sema::ExprInfo& info = gen.Info(&reduce);
+  if (info.reduce->kind == sema::ReduceKind::Dot) return GenContraction(gen, reduce, nullptr);
+  if (info.callee) return GenUserFold(gen, reduce)[0];
+  Value* folded = GenBuiltinFold(gen, reduce);
+  if (reduce.appends) folded->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Append>(1));
+  return folded;
 }
 
 std::vector<Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce) {

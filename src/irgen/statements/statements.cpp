@@ -112,7 +112,8 @@ void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign,
     Value* value = assign.op == syntax::AssignOp::Set
                        ? GenExpr(gen, assign.value)
                        : GenUpdate(gen, assign, Widen(gen, GenLoad(gen, target)));
-    GenStore(gen, target, value, mask);
+    ir::Op* store = GenStore(gen, target, value, mask);
+    if (assign.appends) store->SetAttr(ir::MakeAttr<ir::AttrKey::Append>(1));
   });
 }
 

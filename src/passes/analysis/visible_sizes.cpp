@@ -80,7 +80,9 @@ const Op* AccessThatShowsBlocks(const Op* loop) {
   }
   for (const auto& [memory, views] : memories) {
     auto writes = [](const AccessView& view) { return view.effect != ir::Effect::Read; };
-    auto updates = [](const AccessView& view) { return view.op->kind() == OpKind::Update; };
+    auto updates = [](const AccessView& view) {
+      return view.op->kind() == OpKind::Update || view.is_append();
+    };
     auto write = std::ranges::find_if(views, writes);
     if (write == views.end() || std::ranges::all_of(views, updates)) continue;
     bool is_once = views.size() == 1 && StoresOnce(views[0], loop);

@@ -298,10 +298,14 @@ Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
 
 void ExpandStore(ir::Builder& b, const ElementAccess& narrow, Value* value) {
   ElementAccess access = Widened(b, narrow);
-  if (access.chunk.lanes > 1)
+  bool is_vector = access.chunk.lanes > 1;
+  bool checks = !access.is_checked && access.op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard;
+  // Indices are only checked if the mask is true.
+  bool has_branch = access.mask && (!is_vector || (checks && !ir::IsVector(access.mask->type())));
+  if (is_vector && !has_branch)
     return PlainStore(b, access, value, And(b, access.chunk.mask, access.mask));
-  auto store = [&] { PlainStore(b, access, value, nullptr); };
-  access.mask ? MakeIf(b, access.mask, store) : store();
+  auto store = [&] { PlainStore(b, access, value, is_vector ? access.chunk.mask : nullptr); };
+  has_branch ? MakeIf(b, access.mask, store) : store();
 }
 
 void ExpandUpdate(ir::Builder& b, const ElementAccess& narrow, Value* value) {

@@ -186,6 +186,8 @@ Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info)
   }
   Type type = CheckOperands(state, reduce, row, info);
   std::optional<std::vector<const Entity*>> ranges = OverRanges(state, reduce);
+  // The numbers of appended elements are summed for all elements of the range, even if the condition does not depend on it.
+  if (reduce.appends && ranges && !type.is_error()) type.ranges = UnionOf(type.ranges, *ranges);
   if (type.is_error() || !ranges || !CheckHasRanges(state, reduce, type, *ranges)) return Type{};
   auto* facts = state.module.arena.Make<ReduceInfo>(ReduceInfo{});
   facts->kind = row->kind;

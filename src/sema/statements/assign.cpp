@@ -357,12 +357,6 @@ std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Sca
                      declared, cast);
 }
 
-/// Returns whether an `append` was replaced by the statement. Nothing else stores to a counted output atomically.
-bool IsAppend(const FunctionState& state, const AssignStmt& assign) {
-  const IndexInfo* element = state.fn.exprs.at(assign.target).index;
-  return element != nullptr && !syntax::CountOf(*state.fn.item, element->base->name).empty();
-}
-
 }  // namespace
 
 void CheckAssign(FunctionState& state, const AssignStmt& assign) {
@@ -399,7 +393,7 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
     return;
   // The value of an atomic update may have more ranges than the index of its target. Each element of the
   // value is then a separate update.
-  bool may_lack = assign.mode == syntax::AssignMode::Atomic && !IsAppend(state, assign);
+  bool may_lack = assign.mode == syntax::AssignMode::Atomic;
   std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);
   if (!missing.empty() && !may_lack) return ReportMissingRanges(state, assign, target, missing);
   MarkInPlace(state, assign);

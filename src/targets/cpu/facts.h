@@ -26,6 +26,9 @@ struct ProcessorFacts : passes::TargetFacts {
   /// The size of the narrowest elements that masked vector loads and stores support. Masked accesses to
   /// narrower elements run lane by lane.
   int64_t least_masked_bytes = 1;
+  /// The size of the narrowest elements that vector instructions can compress, moving the lanes that a mask selects to
+  /// the front.
+  int64_t least_compressed_bytes = 16;
   /// Whether software prefetches save time if contiguous data is read only once. On processors where they do
   /// not, few prefetches are emitted, and it is faster to read several rows at once.
   bool asks_for_reads = true;

@@ -127,6 +127,13 @@ int64_t LeastMaskedBytes(const Isa& isa) {
   return isa.arch == kAarch64 && has(features::kSve256) ? 1 : kNever;
 }
 
+/// Returns the size of the narrowest elements of vectors that the level can compress. Levels with AVX2, but without
+/// AVX-512, permute lanes by numbers from a table (codegen/llvm/ops/compress.cpp).
+int64_t LeastCompressedBytes(const Isa& isa) {
+  constexpr int64_t kNever = 16;
+  return isa.arch == kX86 && (isa.required_features & features::kAvx2) != 0 ? 4 : kNever;
+}
+
 ProcessorFacts LevelFacts(const Isa& isa, const Wanted& wanted) {
   std::optional<codegen::Processor> host = targets::HostProcessor(isa.arch);
   KDL_CHECK(host, "the architecture of isa {} is not in hosts.def", isa.name);
@@ -181,6 +188,7 @@ ProcessorFacts LevelFacts(const Isa& isa, const Wanted& wanted) {
   facts.asks_for_reads = isa.asks_for_reads;
   facts.has_exact_extrema = isa.arch != kX86;
   facts.least_masked_bytes = LeastMaskedBytes(isa);
+  facts.least_compressed_bytes = LeastCompressedBytes(isa);
   return facts;
 }
 

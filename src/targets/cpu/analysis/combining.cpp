@@ -34,6 +34,14 @@ std::optional<ir::UpdateKind> UpdateLike(const Op* scan) {
   return std::nullopt;
 }
 
+std::vector<const Op*> ScansIn(const Op* elementwise) {
+  std::vector<const Op*> scans;
+  for (const Op* op : *elementwise->region()) {
+    if (op->kind() == OpKind::ScanInLoop) scans.push_back(op);
+  }
+  return scans;
+}
+
 bool ScansLanes(const Op* scan) {
   return scan->attr<AttrKey::Direction>() == ir::DirectionKind::Up &&
          scan->attr<AttrKey::Keep>() == ir::KeepKind::After && UpdateLike(scan);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ir/attr.h"
 #include "targets/cpu/analysis/kernel_shape.h"
@@ -17,6 +18,8 @@ bool CombinesVectors(const ir::Op* op);
 /// Returns the kind of updates that combine like the region of a scan, if that has one accumulator, an integer, and terms
 /// may be combined in any order.
 std::optional<ir::UpdateKind> UpdateLike(const ir::Op* scan);
+/// Returns the scans in an elementwise loop.
+std::vector<const ir::Op*> ScansIn(const ir::Op* elementwise);
 /// Whether the lanes of a vector along the axis of the scan can be combined in registers.
 bool ScansLanes(const ir::Op* scan);
 

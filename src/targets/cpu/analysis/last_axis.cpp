@@ -102,9 +102,39 @@ void LastAxis::StudyWhile(const Op* op) {
   if (MayTrap(op) && !IsUniform(region->param(0))) Scatter(op, Obstacle::Kind::TrapInLoop);
 }
 
+namespace {
+
+/// Returns whether the number is only used as part of the index of stores of an `append`.
+bool IsOnlyPlace(const Value* number) {
+  return std::ranges::all_of(number->uses(), [](const ir::Use& use) {
+    const Op* user = use.user;
+    if (user->kind() == OpKind::Add) return IsOnlyPlace(user->result());
+    bool is_store = user->kind() == OpKind::Store && user->HasAttr(AttrKey::Append);
+    return is_store && use.operand != ir::StoreOp::at_value;
+  });
+}
+
+}  // namespace
+
+/// Returns whether the scan numbers the elements that an `append` writes along the axis. Only the number of a vector's
+/// first element is then needed, so the result is the same for all lanes.
+bool LastAxis::PlacesAppended(const Op* scan) const {
+  return by_steps_ && scan_axis_ == axis_ && scan->HasAttr(AttrKey::Append) &&
+         scan->attr<AttrKey::Direction>() == ir::DirectionKind::Up &&
+         scan->attr<AttrKey::Keep>() == ir::KeepKind::Before &&
+         UpdateLike(scan) == ir::UpdateKind::Add && IsOnlyPlace(scan->result());
+}
+
+/// Returns whether the store writes the elements that the mask selects along the axis, one after another.
+bool LastAxis::IsAppended(const Op* store) const {
+  return by_steps_ && store->HasAttr(AttrKey::Append) && scan_axis_ == axis_ &&
+         TensorOf(store)->type()->dims.size() == 1 && AllUniform(IndexOf(store));
+}
+
 /// Analyzes a scan, whose accumulators are vectors along the axis. Only scans of integers can be vectorized along their
 /// own axis.
 void LastAxis::StudyScan(const Op* op) {
+  if (PlacesAppended(op)) return;
   for (const Value* result : op->results()) varying_.insert(result);
   for (const Value* param : op->region()->params()) Count(param->type()->scalar);
   for (const Op* inner : *op->region()) {
@@ -193,6 +223,7 @@ void LastAxis::CountComputed(const Value* value) {
 }
 
 void LastAxis::StudyAccess(const Op* op) {
+  if (IsAppended(op)) return;
   auto index = IndexOf(op);
   ir::Access access = op->attr<AttrKey::Access>();
   Stride walk = Stride::Still;
@@ -211,7 +242,9 @@ void LastAxis::StudyAccess(const Op* op) {
   bool is_load = op->kind() == OpKind::Load;
   auto mask = op->Segment(is_load ? size_t{ir::LoadOp::at_mask} : size_t{ir::StoreOp::at_mask});
   if (walk == Stride::SideBySide) {
-    if (op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard && !mask.empty())
+    // The check of a store is in a branch if one condition decides about all of its lanes.
+    bool has_branch = !is_load && AllUniform(mask);
+    if (op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard && !mask.empty() && !has_branch)
       Scatter(op, Obstacle::Kind::GuardedMask);
   } else if (walk == Stride::Still) {
     bool fits = is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
@@ -223,6 +256,8 @@ void LastAxis::StudyAccess(const Op* op) {
   } else if (is_load && mask.empty() && op->attr<AttrKey::BoundsMode>() != BoundsMode::Else) {
     gathered_.push_back(op);
     obstacles_.push_back({op, ObstacleOfAccess(op)});
+  } else if (op->HasAttr(AttrKey::Append)) {
+    scattered_ = true;  // there is nothing that the user could write instead
   } else {
     Scatter(op, ObstacleOfAccess(op));
   }

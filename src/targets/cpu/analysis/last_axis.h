@@ -43,7 +43,7 @@ bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 class LastAxis {
  public:
   /// With `by_steps`, accesses whose elements are a few elements apart, loads whose index grows by 1 every few points,
-  /// and scans of integers along the axis are vectors, too. The ops in `staying` stay in the loop over the axis.
+  /// scans of integers along the axis, and the stores of an `append` are vectors, too. The ops in `staying` stay in the loop over the axis.
   explicit LastAxis(const ir::Op* elementwise, bool by_steps = false,
                     std::unordered_set<const ir::Op*> staying = {});
 
@@ -106,6 +106,8 @@ class LastAxis {
   void Study(const ir::Op* op);
   void StudyWhile(const ir::Op* op);
   void StudyScan(const ir::Op* op);
+  bool PlacesAppended(const ir::Op* scan) const;
+  bool IsAppended(const ir::Op* store) const;
   void StudyAccess(const ir::Op* op);
   void Scatter(const ir::Op* op, Obstacle::Kind why);
   Obstacle::Kind ObstacleOfAccess(const ir::Op* op) const;

@@ -150,6 +150,8 @@ void ElementwiseLoopBody::ExpandUpdateOp(Op* op) {
 
 void ElementwiseLoopBody::ExpandStoreOp(Op* op) {
   ir::StoreOp store(op);
+  if (chunk_.lanes > 1 && op->HasAttr(AttrKey::Append) && IsUniformAccess(op))
+    return ExpandAppend(store);
   ElementAccess access = AccessHere(op, chunk_);
   access.mask = Optional(store.mask());
   access.past_caches = !chunk_.mask && Contains(past_caches_, op);

@@ -146,6 +146,10 @@ class ElementwiseLoopBody {
   ir::Value* PickStepped(const StepGroup& group, const ir::Op* op);
   void StoreStepped(const StepGroup& group, const ir::Op* op, ir::Value* value);
   void ExpandStoreOp(ir::Op* op);
+  void ExpandAppend(ir::StoreOp store);
+  void AppendLanes(ElementAccess& access, ir::Value* value, ir::Value* mask);
+  ir::Value* CountLanes(ir::Value* mask);
+  void ExpandPlaces(const ir::Op* scan);
   void ExpandUpdateOp(ir::Op* op);
   ir::Value* NarrowIndices(kdl::Scalar scalar);
   bool IsSumOfIndices(const ir::Value* value) const;

@@ -5,6 +5,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/analysis/last_reads.h"
+#include "targets/cpu/expand/appends.h"
 #include "targets/cpu/expand/layouts.h"
 #include "targets/cpu/expand/permutation.h"
 
@@ -46,28 +47,31 @@ class LaneScans {
   LaneScans(ElementwiseLoopBody& body, bool stores_ends)
       : e_(body.e()), body_(body), axis_(body.axes().back()), stores_ends_(stores_ends) {}
 
-  void ExpandLoop(const Values& inits) {
+  void ExpandLoop() {
     body_.StopLookingAhead();
     body_.Around(axis_, axis_, [&] {
       body_.Expand({}, [&](const Op* op) { return body_.last().IsInvariant(op); });
-      RunRow(e_.WindowOf(body_.elementwise(), axis_), inits);
+      RunRow(e_.WindowOf(body_.elementwise(), axis_));
     });
   }
 
  private:
-  void RunRow(const Window& row, const Values& inits) {
+  void RunRow(const Window& row) {
     int64_t lanes = body_.Lanes();
     Value* before_end = e_.b.Max(e_.b.Sub(row.size, e_.b.I64(1)), e_.b.I64(0));
     Value* size = stores_ends_ ? before_end : row.size;
     Value* end = e_.b.Add(row.lo, RoundDown(e_, size, lanes));
+    std::vector<const Op*> scans = ScansIn(body_.elementwise());
     Values carried;
-    for (Value* init : inits) carried.push_back(e_.b.Splat(init, lanes));
+    for (const Op* scan : scans) {
+      Value* init = e_.Scalar(scan->Segment(ir::ScanInLoopOp::at_inits)[0]);
+      carried.push_back(CarriesVector(scan) ? e_.b.Splat(init, lanes) : init);
+    }
     carried = MakeLoop(
         e_.b, {row.lo, end, lanes}, carried,
         [&](Value* index, const Values& before) { return RunChunk(index, {lanes}, before); });
-    Values scalars;
-    for (Value* vector : carried) scalars.push_back(FirstLane(vector));
-    MakeLoop(e_.b, {end, row.hi}, scalars, [&](Value* index, const Values& before) {
+    for (Value*& value : carried) value = FirstLane(value);
+    MakeLoop(e_.b, {end, row.hi}, carried, [&](Value* index, const Values& before) {
       Value* is_last = e_.b.Eq(e_.b.Add(index, e_.b.I64(1)), row.hi);
       body_.store_conditions.assign(body_.elementwise()->results().size(), is_last);
       return RunChunk(index, {}, before);
@@ -90,6 +94,9 @@ class LaneScans {
     return after;
   }
 
+  /// Whether the accumulator of the scan is the same in all lanes of a vector, and not a scalar.
+  static bool CarriesVector(const Op* scan) { return !scan->HasAttr(AttrKey::Append); }
+
   Value* FirstLane(Value* vector) {
     while (ir::IsVector(vector->type())) {
       ir::Type half = e_.VectorType(vector->type()->scalar, ir::Lanes(vector->type()) / 2);
@@ -103,16 +110,6 @@ class LaneScans {
   AxisId axis_;       ///< the axis of the scans
   bool stores_ends_;  ///< whether the results at the last point of each row are stored
 };
-
-/// Returns the initial accumulators of all scans in the loop.
-Values InitsOf(const Expander& e, const Op* elementwise) {
-  Values inits;
-  for (const Op* op : *elementwise->region()) {
-    if (op->kind() == OpKind::ScanInLoop)
-      inits.push_back(e.Scalar(op->Segment(ir::ScanInLoopOp::at_inits)[0]));
-  }
-  return inits;
-}
 
 }  // namespace
 
@@ -138,6 +135,7 @@ Value* ElementwiseLoopBody::CombineBefore(const Op* scan, Value* terms) {
 }
 
 void ElementwiseLoopBody::ExpandScanAlong(const Op* scan) {
+  if (scan->HasAttr(AttrKey::Append)) return ExpandPlaces(scan);
   Value* term = Lane(scan->Segment(ir::ScanInLoopOp::at_values)[0]);
   Value* combined = CombineBefore(scan, e_.b.Splat(term, chunk_.lanes));
   ir::NumberList last(static_cast<size_t>(chunk_.lanes), chunk_.lanes - 1);
@@ -152,7 +150,7 @@ bool ExpandLaneScans(ElementwiseLoopBody& body) {
   Expander& e = body.e();
   AxisId axis = *body.last().scan_axis();
   const Op* elementwise = body.elementwise();
-  if (!ReadTilesLieAlong(e, elementwise, axis)) return false;
+  if (!ReadTilesLieAlong(e, elementwise, axis) || !CompressesAppends(e, elementwise)) return false;
   bool stores_ends = false;
   for (const Value* result : elementwise->results()) {
     if (result->uses().empty()) continue;
@@ -164,7 +162,7 @@ bool ExpandLaneScans(ElementwiseLoopBody& body) {
   {
     ElementwiseLoopBody along(e, loop, body);
     expands = along.last().Vectorizes() && along.Lanes() > 1 && e.Extent(axis) >= 2 * along.Lanes();
-    if (expands) LaneScans(along, stores_ends).ExpandLoop(InitsOf(e, elementwise));
+    if (expands) LaneScans(along, stores_ends).ExpandLoop();
   }
   ir::Erase(loop);
   return expands;

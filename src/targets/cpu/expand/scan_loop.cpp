@@ -4,6 +4,7 @@
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/analysis/last_reads.h"
 #include "targets/cpu/expand/fold_notes.h"
 #include "targets/cpu/expand/lane_scans.h"
@@ -32,14 +33,6 @@ namespace {
 
 // The number of points of a row that an iteration processes if rows are processed one by one.
 constexpr int64_t kPointsPerIteration = 4;
-
-std::vector<const Op*> ScansIn(const Op* elementwise) {
-  std::vector<const Op*> scans;
-  for (const Op* op : *elementwise->region()) {
-    if (op->kind() == OpKind::ScanInLoop) scans.push_back(op);
-  }
-  return scans;
-}
 
 class ScanLoop {
  public:
