@@ -53,7 +53,9 @@ requirements : REQUIRES LBRACE (expr SEMI)* RBRACE ;
 
 guarantees : ENSURES LBRACE (equation SEMI)* RBRACE ;
 
-equation : arith (ASSIGN | TILDE tolerance?) expr ;
+equation : arith ((ASSIGN | TILDE tolerance?) expr | (EQ | TILDE tolerance?) selection) ;
+
+selection : LBRACK expr (WHERE expr)? OVER name (COMMA name)* RBRACK ;
 
 tolerance : LPAREN tolerancePart (COMMA tolerancePart)* RPAREN ;
 

@@ -33,10 +33,16 @@ class ClauseRun {
   /// Stops when `body` returns false or the function fails.
   template <class Body>
   void Walk(Body body) {
+    Walk([] { return true; }, body);
+  }
+  /// Does so only for those combinations for which `wanted` returns true.
+  template <class Wanted, class Body>
+  void Walk(Wanted wanted, Body body) {
     for (int64_t extent : extents_) {
       if (extent <= 0) return;
     }
     do {
+      if (!wanted()) continue;
       const std::vector<uint64_t>* results = Call();
       if (!results || !body(*results)) return;
     } while (Advance());
@@ -49,6 +55,7 @@ class ClauseRun {
   const ir::Clause& clause() const { return clause_; }
   const ContractData& data() const { return data_; }
   int64_t at(size_t name) const { return at_[name]; }
+  int64_t extent(size_t name) const { return extents_[name]; }
   int64_t SizeAt(Name dim) const;
   /// Returns where and why the clause could not be evaluated, or nothing if there was no error.
   const std::optional<ContractFailure>& fault() const { return fault_; }

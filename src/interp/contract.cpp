@@ -131,6 +131,7 @@ class Comparison {
   Comparison(const ir::Contract& contract, const ir::Clause& clause, const ContractData& data,
              std::vector<AuxiliaryValues>& auxiliaries)
       : clause_(clause),
+        data_(data),
         run_(contract, clause, data, auxiliaries),
         rank_(data.now[*clause.compares].sizes.size()),
         memory_(data.now[*clause.compares].scalar),
@@ -145,24 +146,101 @@ class Comparison {
   }
 
   std::optional<ContractFailure> Check() {
-    int64_t elements = 0;
-    int64_t wrong = 0;
-    run_.Walk([&](const std::vector<uint64_t>& results) {
-      ++elements;
-      double excess = Excess(results);
-      if (excess > 1) ++wrong;
-      if (excess > worst_) Remember(excess, results);
-      return true;
-    });
-    if (run_.fault()) return run_.fault();
-    if (wrong == 0) return std::nullopt;
-    return ContractFailure{
-        clause_.span, elements == 1
-                          ? text_
-                          : fmt::format("{}; {} of {} elements are wrong", text_, wrong, elements)};
+    run_.Walk([&](const std::vector<uint64_t>& results) { return Compare(results); });
+    return Outcome();
+  }
+
+  /// Compares the output with a list. `selected` says for each combination of the first `listed` index values whether the
+  /// list has an element, or a row, for it.
+  std::optional<ContractFailure> CheckList(const std::vector<std::byte>& selected, size_t listed) {
+    const TensorArgument& counter = data_.now[clause_.counter];
+    auto found = static_cast<int64_t>(
+        ReadElement(static_cast<const std::byte*>(counter.data), counter.scalar));
+    int64_t count =
+        std::ranges::count_if(selected, [](std::byte one) { return one != std::byte{}; });
+    if (found != count) {
+      return ContractFailure{clause_.span,
+                             fmt::format("{} has {} elements, but the contract says {}",
+                                         clause_.compared.text(), found, count)};
+    }
+    int64_t place = -1;
+    size_t before = selected.size();
+    run_.Walk(
+        [&] {
+          size_t number = 0;
+          for (size_t i = 0; i < listed; ++i)
+            number = number * static_cast<size_t>(run_.extent(i)) + static_cast<size_t>(run_.at(i));
+          if (selected[number] == std::byte{}) return false;
+          if (number != before) ++place;
+          before = number;
+          return true;
+        },
+        [&](const std::vector<uint64_t>& results) {
+          std::vector<int64_t> index = {place};
+          for (size_t i = listed; i < clause_.free.size(); ++i) index.push_back(run_.at(i));
+          return Compare(WithFound(index, results));
+        });
+    std::optional<ContractFailure> outcome = Outcome();
+    return outcome ? outcome : CheckRest(count);
   }
 
  private:
+  bool Compare(const std::vector<uint64_t>& results) {
+    ++elements_;
+    double excess = Excess(results);
+    if (excess > 1) ++wrong_;
+    if (excess > worst_) Remember(excess, results);
+    return true;
+  }
+
+  std::optional<ContractFailure> Outcome() const {
+    if (run_.fault()) return run_.fault();
+    if (wrong_ == 0) return std::nullopt;
+    return ContractFailure{
+        clause_.span,
+        elements_ == 1 ? text_
+                       : fmt::format("{}; {} of {} elements are wrong", text_, wrong_, elements_)};
+  }
+
+  /// Returns the bits of an element of the output.
+  uint64_t BitsAt(const std::vector<int64_t>& index) const {
+    const TensorArgument& output = data_.now[*clause_.compares];
+    int64_t place = 0;
+    for (size_t d = 0; d < index.size(); ++d) place += index[d] * output.strides[d];
+    return ReadElement(static_cast<const std::byte*>(output.data) + place * Bytes(memory_),
+                       memory_);
+  }
+
+  /// Returns the results of the clause's function after the element of the output and its index, as if the function had
+  /// returned them.
+  std::vector<uint64_t> WithFound(const std::vector<int64_t>& index,
+                                  const std::vector<uint64_t>& results) const {
+    uint64_t bits = BitsAt(index);
+    std::vector<uint64_t> all = {
+        IsFloat(memory_) ? std::bit_cast<uint64_t>(FloatValue(memory_, bits)) : Extended(bits)};
+    for (int64_t number : index) all.push_back(static_cast<uint64_t>(number));
+    all.insert(all.end(), results.begin(), results.end());
+    return all;
+  }
+
+  /// Checks that the elements of the output after the first `count` ones are 0.
+  std::optional<ContractFailure> CheckRest(int64_t count) const {
+    const std::vector<int64_t>& sizes = data_.now[*clause_.compares].sizes;
+    if (std::ranges::find(sizes, 0) != sizes.end()) return std::nullopt;
+    std::vector<int64_t> index(rank_, 0);
+    for (index[0] = count; index[0] < sizes[0];) {
+      if (BitsAt(index) != 0) {
+        return ContractFailure{
+            clause_.span, fmt::format("{} is not 0, but the contract says that {} has {} elements",
+                                      ElementName(clause_.compared.str(), index),
+                                      clause_.compared.text(), count)};
+      }
+      size_t d = rank_ - 1;
+      while (++index[d] == sizes[d] && d > 0) index[d--] = 0;
+    }
+    return std::nullopt;
+  }
+
   static double Real(uint64_t bits) { return std::bit_cast<double>(bits); }
 
   /// Returns the difference between the current element and the expected value, divided by the tolerance. A
@@ -186,6 +264,7 @@ class Comparison {
   }
 
   double Tolerance(double size, const std::vector<uint64_t>& results) const {
+    if (clause_.is_exact) return 0;
     size_t next = 2 + rank_;
     if (clause_.has_rtol || clause_.has_atol) {
       double relative = clause_.has_rtol ? Real(results[next++]) : 0;
@@ -231,6 +310,7 @@ class Comparison {
   static constexpr double kWrong = std::numeric_limits<double>::infinity();
 
   const ir::Clause& clause_;
+  const ContractData& data_;
   ClauseRun run_;
   size_t rank_;
   Scalar memory_;  ///< the output's type
@@ -241,8 +321,20 @@ class Comparison {
   uint64_t expected_ = 0;
   double tolerance_ = 0;
   double worst_ = 0;
+  int64_t elements_ = 0;
+  int64_t wrong_ = 0;
   std::string text_;
 };
+
+/// Checks an equation that compares values or a list.
+std::optional<ContractFailure> Compare(const ir::Contract& contract, const ir::Clause& clause,
+                                       const ContractData& data,
+                                       std::vector<AuxiliaryValues>& auxiliaries) {
+  Comparison comparison(contract, clause, data, auxiliaries);
+  if (!clause.selects) return comparison.Check();
+  return comparison.CheckList(auxiliaries[*clause.selects].values,
+                              contract.auxiliaries[*clause.selects].dims.size());
+}
 
 /// Computes the auxiliary that the equation defines.
 std::optional<ContractFailure> Define(const ir::Contract& contract, const ir::Clause& clause,
@@ -293,9 +385,9 @@ std::optional<ContractFailure> BrokenEquation(const ir::Contract& contract,
                                               const ContractData& data) {
   std::vector<AuxiliaryValues> auxiliaries(contract.auxiliaries.size());
   for (const ir::Clause& clause : contract.equations) {
-    std::optional<ContractFailure> wrong =
-        clause.defines ? Define(contract, clause, data, auxiliaries)
-                       : Comparison(contract, clause, data, auxiliaries).Check();
+    std::optional<ContractFailure> wrong = clause.defines
+                                               ? Define(contract, clause, data, auxiliaries)
+                                               : Compare(contract, clause, data, auxiliaries);
     if (wrong) return wrong;
   }
   return std::nullopt;

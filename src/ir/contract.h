@@ -54,6 +54,12 @@ struct Clause {
   /// For any other equation: the number of the argument on its left side.
   std::optional<uint32_t> compares;
   Name compared;  ///< the name of that argument
+  /// For an equation that compares a counted output with a list: the number of the auxiliary that says which elements the
+  /// list has. Its indices are the first ones of `free`, and the others are those of the output after the first.
+  std::optional<uint32_t> selects;
+  uint32_t counter =
+      0;  ///< for a list: the number of the argument that counts the elements of the output
+  bool is_exact = false;  ///< for a list: whether no difference is allowed
   bool has_rtol = false;
   bool has_atol = false;
 

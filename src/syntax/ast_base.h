@@ -122,13 +122,18 @@ struct Extent : Node {
   const Expr* step = nullptr;  ///< may be null
 };
 
-/// An equation `lhs = rhs`, or a comparison `lhs ~(rtol = r, atol = a) rhs`.
+/// An equation `lhs = rhs`, a comparison `lhs ~(rtol = r, atol = a) rhs`, or the comparison of a counted output with a
+/// list, `lhs ~ [rhs where condition over i, j]` or `lhs == […]`.
 struct Equation : Node {
   const Expr* lhs = nullptr;
   const Expr* rhs = nullptr;
   bool compared = false;       ///< the operator is ~: the sides are compared within a tolerance
   const Expr* rtol = nullptr;  ///< may be null
   const Expr* atol = nullptr;  ///< may be null
+  /// For a list: the names after `over`, of which the last one varies fastest. Empty for other equations.
+  std::vector<Ident> over;
+  const Expr* condition = nullptr;  ///< for a list: the condition after `where`; may be null
+  bool exact = false;               ///< for a list: the operator is ==
 };
 
 /// Returns the node as a T, or null if the node is null or of another kind.

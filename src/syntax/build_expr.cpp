@@ -485,9 +485,17 @@ void CheckDefines(Builder& builder, const Equation& equation) {
 Equation BuildEquation(Builder& builder, P::EquationContext* node) {
   Equation equation;
   equation.span = builder.NodeSpan(node);
-  equation.compared = node->TILDE() != nullptr;
+  equation.compared = node->ASSIGN() == nullptr;
   equation.lhs = BuildArith(builder, node->arith());
-  equation.rhs = BuildExpr(builder, node->expr());
+  if (P::SelectionContext* selection = node->selection()) {
+    equation.exact = node->EQ() != nullptr;
+    equation.rhs = BuildExpr(builder, selection->expr(0));
+    if (selection->WHERE() != nullptr) equation.condition = BuildExpr(builder, selection->expr(1));
+    for (P::NameContext* name : selection->name())
+      equation.over.push_back(BuildIdent(builder, name));
+  } else {
+    equation.rhs = BuildExpr(builder, node->expr());
+  }
   BuildTolerance(builder, node->tolerance(), equation);
   CheckDefines(builder, equation);
   return equation;

@@ -34,7 +34,8 @@ void TreeCopier::Expressions(std::vector<const Expr*>& exprs) {
 }
 
 void TreeCopier::Sides(Equation& equation) {
-  for (const Expr** part : {&equation.lhs, &equation.rhs, &equation.rtol, &equation.atol})
+  for (const Expr** part :
+       {&equation.lhs, &equation.rhs, &equation.condition, &equation.rtol, &equation.atol})
     Each(*part);
 }
 

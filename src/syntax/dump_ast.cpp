@@ -106,11 +106,16 @@ class Dumper {
     Dump(extent.step, "step");
   }
   void Dump(const Equation& equation) {
-    Open("", equation.compared ? "compare ~" : "define =");
+    std::string_view sign = !equation.compared ? "define ="
+                            : equation.exact   ? "compare =="
+                                               : "compare ~";
+    Open("", equation.over.empty() ? std::string(sign)
+                                   : fmt::format("{} list over{}", sign, Joined(equation.over)));
     Dump(equation.rtol, "rtol");
     Dump(equation.atol, "atol");
     Dump(equation.lhs);
     Dump(equation.rhs);
+    Dump(equation.condition, "where");
     Close();
   }
   void DumpExpected(const Equation& equation) {

@@ -69,6 +69,9 @@ class Advisor {
     if (TokenIs(KdlLexer::ASSIGN) && (Wants(KdlLexer::LBRACE) || Wants(KdlLexer::THEN))) {
       return "use == to compare two values";
     }
+    if (Wants(KdlLexer::LBRACK) && !expression && index > 0 && TypeAt(index - 1) == KdlLexer::EQ)
+      return "use `~` to compare elements; `==` compares a counted output with a list: y == [x[i] "
+             "over i]";
     if (TokenIs(KdlLexer::STAR) && index > 0 && TypeAt(index - 1) == KdlLexer::STAR)
       return "use pow(x, 2.0) for a power";
     if (TokenIs(KdlLexer::STAR) && Wants(KdlLexer::COMMA) && IsAfterType())

@@ -35,7 +35,7 @@ class File(Programs):
             return
         if self.chance(0.4):
             self.sizes["A"] = self.random.choice(LARGE)
-        drawn = self.pick([self.convolution, self.matrices, self.layers, self.stencil, self.pixels, self.attention, self.rows, self.transposes, self.packs] + [self.kernel] * 8)
+        drawn = self.pick([self.convolution, self.matrices, self.layers, self.stencil, self.pixels, self.attention, self.rows, self.transposes, self.packs, self.appends] + [self.kernel] * 8)
         self.tree = text(self.helpers, "export ", drawn("k"))
 
     def devices(self):

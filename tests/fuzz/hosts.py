@@ -4,7 +4,7 @@ host between them."""
 import dataclasses
 
 from names import INTEGERS, NUMBERS, Scope, Tensor, Value
-from packs import Packs
+from appends import Appends
 from tree import statements, text
 
 MOST_DEPTH = 2
@@ -20,7 +20,7 @@ class Callee:
     launched: bool
 
 
-class Programs(Packs):
+class Programs(Appends):
     """Generates programs for a file. `callees` are the file's kernels and programs, and `device` is the name
     of its only device, if it declares one."""
 

@@ -46,6 +46,7 @@ class ClauseGen {
   }
 
   void AddEquation(const sema::EquationInfo& info) {
+    if (!info.listed.empty()) return AddListing(info);
     ir::Clause clause;
     clause.span = info.equation->span;
     bool defines = info.defined != nullptr;
@@ -59,6 +60,31 @@ class ClauseGen {
   }
 
  private:
+  /// Adds two clauses for a comparison with a list: one defines which elements the list has, and the other computes them.
+  void AddListing(const sema::EquationInfo& info) {
+    ir::Clause selecting;
+    selecting.span = info.equation->span;
+    size_t number = tables_.contract.equations.size();
+    Make(selecting, fmt::format("ensures{}", number), info.listed,
+         [&](FunctionGen& gen, std::optional<size_t>&) -> std::vector<Value*> {
+           const syntax::Expr* condition = info.equation->condition;
+           return {condition ? GenExpr(gen, condition) : gen.builder.Bool(true)};
+         });
+    Names& names = module_.context().names;
+    uint32_t selects = AddAuxiliary(selecting, names.Intern("selected"), Scalar::Bool);
+    tables_.contract.equations.push_back(std::move(selecting));
+    ir::Clause listing;
+    listing.span = info.equation->span;
+    IndexNames free = info.listed;
+    free.insert(free.end(), info.indices.begin(), info.indices.end());
+    Make(listing, fmt::format("ensures{}", number + 1), free,
+         [&](FunctionGen& gen, std::optional<size_t>& value) {
+           listing.selects = selects;
+           return Listing(gen, info, value);
+         });
+    tables_.contract.equations.push_back(std::move(listing));
+  }
+
   /// Generates the function of one clause. `values` generates the clause's results, and returns which of them
   /// has an error bound.
   template <class MakeValues>
@@ -121,23 +147,49 @@ class ClauseGen {
     std::vector<Value*> results = {GenExpr(gen, equation.lhs)};
     clause.reads_narrow = reads_narrow;
     for (const sema::IndexDim& dim : left.dims) results.push_back(GenDimIndex(gen, dim));
-    clause.has_rtol = equation.rtol != nullptr;
-    clause.has_atol = equation.atol != nullptr;
-    if (!clause.has_rtol && !clause.has_atol) value = results.size();
     results.push_back(right[0]);
-    for (const syntax::Expr* tolerance : {equation.rtol, equation.atol}) {
-      if (tolerance) results.push_back(gen.builder.Cast(GenExpr(gen, tolerance), Scalar::F64));
-    }
+    AddTolerances(gen, equation, results, value);
     return results;
   }
 
+  static std::vector<Value*> Listing(FunctionGen& gen, const sema::EquationInfo& info,
+                                     std::optional<size_t>& value) {
+    const syntax::Equation& equation = *info.equation;
+    ir::Clause& clause = gen.contract->clause;
+    clause.compares = gen.contract->tables.argument(info.output);
+    clause.compared = info.output->name;
+    clause.counter = gen.contract->tables.argument(info.count);
+    clause.is_exact = equation.exact;
+    Scalar scalar = gen.Made(info.output->type.scalar);
+    std::vector<Value*> results = {gen.builder.Cast(GenExpr(gen, equation.rhs), scalar)};
+    AddTolerances(gen, equation, results, value);
+    return results;
+  }
+
+  /// Adds the stated tolerances to the results of a clause, or says that the expected value, which is the last result, has
+  /// an error bound.
+  static void AddTolerances(FunctionGen& gen, const syntax::Equation& equation,
+                            std::vector<Value*>& results, std::optional<size_t>& value) {
+    ir::Clause& clause = gen.contract->clause;
+    clause.has_rtol = equation.rtol != nullptr;
+    clause.has_atol = equation.atol != nullptr;
+    if (!clause.has_rtol && !clause.has_atol) value = results.size() - 1;
+    for (const syntax::Expr* tolerance : {equation.rtol, equation.atol}) {
+      if (tolerance) results.push_back(gen.builder.Cast(GenExpr(gen, tolerance), Scalar::F64));
+    }
+  }
+
   void AddAuxiliary(ir::Clause& clause, const sema::Entity& entity) {
+    tables_.auxiliaries[&entity] = AddAuxiliary(clause, entity.name, entity.type.scalar);
+  }
+
+  uint32_t AddAuxiliary(ir::Clause& clause, Name name, Scalar scalar) {
     auto number = static_cast<uint32_t>(tables_.contract.auxiliaries.size());
     clause.defines = number;
-    tables_.auxiliaries[&entity] = number;
-    ir::Auxiliary auxiliary{entity.name, entity.type.scalar, {}};
+    ir::Auxiliary auxiliary{name, scalar, {}};
     for (const ir::ContractIndex& index : clause.free) auxiliary.dims.push_back(index.extent);
     tables_.contract.auxiliaries.push_back(std::move(auxiliary));
+    return number;
   }
 
   const sema::CheckedFunction& checked_;

@@ -15,6 +15,7 @@
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
 #include "support/float_bits.h"
+#include "syntax/counted_outputs.h"
 
 namespace kdl::sema {
 
@@ -165,7 +166,8 @@ Size ExtentInContract(FunctionState& state, Name name) {
   const syntax::FunctionItem& item = *state.fn.item;
   for (const Expr* requirement : item.requirements) AnySubexpression(requirement, visit);
   for (const Equation& equation : item.ensures) {
-    for (const Expr* side : {equation.lhs, equation.rhs}) AnySubexpression(side, visit);
+    for (const Expr* side : {equation.lhs, equation.rhs, equation.condition})
+      if (side != nullptr) AnySubexpression(side, visit);
   }
   return is_one ? found : nullptr;
 }
@@ -352,18 +354,21 @@ void CheckTolerance(FunctionState& state, const Expr* expr) {
       .Help("write a number of 0 or more; `inf` accepts every difference");
 }
 
+void CheckComparedTypes(FunctionState& state, const Equation& equation, Scalar lhs) {
+  Type rhs = state.fn.exprs[equation.rhs].type;
+  if (rhs.is_error() || Fits(state, equation.rhs, lhs)) return;
+  state.diagnostics
+      .Report(diag::ComparedTypes, equation.rhs->span, Spelling(lhs), Spelling(rhs.scalar))
+      .Help(fmt::format("write '{}'", AsHint(state, equation.rhs, lhs)));
+}
+
 EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
   ContractGuard guard(state);
   Ranges left = CheckCompared(state, equation);
   BindExtents(state);
   CheckValue(state, equation.rhs);
   Type lhs = state.fn.exprs[equation.lhs].type;
-  Type rhs = state.fn.exprs[equation.rhs].type;
-  if (!lhs.is_error() && !rhs.is_error() && !Fits(state, equation.rhs, lhs.scalar)) {
-    state.diagnostics
-        .Report(diag::ComparedTypes, equation.rhs->span, Spelling(lhs.scalar), Spelling(rhs.scalar))
-        .Help(fmt::format("write '{}'", AsHint(state, equation.rhs, lhs.scalar)));
-  }
+  if (!lhs.is_error()) CheckComparedTypes(state, equation, lhs.scalar);
   CheckTolerance(state, equation.rtol);
   CheckTolerance(state, equation.atol);
   CheckExtents(state, guard.contract().free, left);
@@ -372,6 +377,68 @@ EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
   info.equation = &equation;
   info.free = FreeNames(state, {equation.lhs, equation.rhs, equation.rtol, equation.atol});
   if (!lhs.is_error()) CheckAllOnLeft(state, left, info.free);
+  return info;
+}
+
+/// Checks the left side of a comparison with a list: a counted output, indexed by a name for each dimension but the first.
+/// Returns false after an error.
+bool CheckListed(FunctionState& state, const Equation& equation, EquationInfo& info) {
+  const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);
+  const auto* name = syntax::DynAs<NameExpr>(index != nullptr ? index->base : equation.lhs);
+  const Entity* output = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  Name count = output != nullptr ? syntax::CountOf(*state.fn.item, output->name) : Name();
+  if (count.empty()) {
+    state.diagnostics.Report(diag::ListedSide, equation.lhs->span, Quote(state, equation.lhs))
+        .Help("compare its elements with `~`, or declare it as `out T[n <= N]`");
+    return false;
+  }
+  info.output = output;
+  info.count = state.scopes.Find(count);
+  size_t wanted = output->type.dims.size() - 1;
+  size_t given = index != nullptr ? index->indices.size() : 0;
+  bool ok = given == wanted;
+  for (size_t d = 0; ok && d < given; ++d) {
+    const syntax::Index& arg = index->indices[d];
+    const Entity* range = arg.name || arg.hi != nullptr ? nullptr : FreeRange(state, arg.value);
+    ok = range != nullptr && !Contains(info.indices, range);
+    if (!ok) break;
+    BindExtent(state, range, output->type.dims[d + 1], arg.value->span);
+    info.indices.push_back(range);
+  }
+  if (ok) return true;
+  Diagnostic& report = state.diagnostics.Report(
+      diag::ListedIndices, equation.lhs->span, output->name.text(), wanted, wanted == 1 ? "" : "s");
+  if (wanted == 0) report.Help(fmt::format("write '{}' without an index", output->name.text()));
+  return false;
+}
+
+/// Checks a comparison of a counted output with a list. The names of its `over` are declared in an inner scope.
+EquationInfo CheckListing(FunctionState& state, const Equation& equation) {
+  ContractGuard guard(state);
+  EquationInfo info;
+  info.equation = &equation;
+  bool ok = CheckListed(state, equation, info);
+  ScopeGuard scope(state.scopes);
+  for (const syntax::Ident& name : equation.over) DeclareOver(state, name);
+  info.listed.assign(guard.contract().over.begin(), guard.contract().over.end());
+  CheckValue(state, equation.rhs);
+  if (ok) CheckComparedTypes(state, equation, Seen(state, info.output->type.scalar));
+  if (equation.condition != nullptr) {
+    Type type = CheckCondition(state, equation.condition, "the condition of a list", false);
+    for (const Entity* range : type.ranges) {
+      if (!Contains(info.indices, range)) continue;
+      state.diagnostics
+          .Report(diag::ListedCondition, equation.condition->span, Quote(state, equation.condition),
+                  range->name.text())
+          .Help("reduce it over another name, as in any(c[i, k] over k)");
+    }
+  }
+  CheckTolerance(state, equation.rtol);
+  CheckTolerance(state, equation.atol);
+  CheckExtents(state, guard.contract().free, info.indices);
+  CheckExtents(state, guard.contract().over);
+  info.free = FreeNames(state, {equation.rhs, equation.condition, equation.rtol, equation.atol});
+  if (ok) CheckAllOnLeft(state, info.indices, info.free);
   return info;
 }
 
@@ -408,7 +475,9 @@ void CheckContracts(FunctionState& state) {
     state.fn.requirements.push_back(
         CheckHolds(state, requirement, "a condition of `requires`", true));
   for (const Equation& equation : item.ensures) {
-    if (equation.compared) {
+    if (!equation.over.empty()) {
+      state.fn.ensures.push_back(CheckListing(state, equation));
+    } else if (equation.compared) {
       state.fn.ensures.push_back(CheckComparing(state, equation));
     } else {
       CheckDefining(state, equation);

@@ -64,8 +64,9 @@ void CheckContractGrowth(const CheckedModule& module, DiagnosticEngine& diagnost
     for (const RequirementInfo& requirement : function->requirements)
       growth.CheckClause(*function, requirement.condition);
     for (const EquationInfo& equation : function->ensures) {
-      for (const Expr* side : {equation.equation->lhs, equation.equation->rhs})
-        growth.CheckClause(*function, side);
+      const syntax::Equation& sides = *equation.equation;
+      for (const Expr* side : {sides.lhs, sides.rhs, sides.condition})
+        if (side != nullptr) growth.CheckClause(*function, side);
     }
     for (const auto& [stmt, info] : function->stmts) {
       if (info.expect == nullptr) continue;

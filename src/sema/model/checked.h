@@ -194,7 +194,10 @@ struct EquationInfo {
   const Entity* defined = nullptr;  ///< an Auxiliary, or null if the equation compares
   /// For an Auxiliary: the indices on the left side, by dimension.
   std::vector<const Entity*> indices;
-  std::vector<const Entity*> free;  ///< all free names, without the names of `over` lists
+  std::vector<const Entity*> free;    ///< all free names, without the names of `over` lists
+  std::vector<const Entity*> listed;  ///< for a list: the names of its `over`
+  const Entity* output = nullptr;     ///< for a list: the output that is compared
+  const Entity* count = nullptr;      ///< for a list: the parameter that counts its elements
 };
 struct RequirementInfo {
   const syntax::Expr* condition = nullptr;
