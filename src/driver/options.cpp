@@ -259,7 +259,8 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
     diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
   if (is_report && !options.trace && !options.plot.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--plot", "--trace");
-  if ((options.tiles || options.schedule || options.copies || options.trace) && !options.html.empty())
+  if ((options.tiles || options.schedule || options.copies || options.trace) &&
+      !options.html.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--html",
                        "--workspace, --placement, --communication, --perf or --asm");
   constexpr std::string_view kOnlyCommunication[] = {"program", "set", "arg", "ranks"};

@@ -19,7 +19,7 @@ namespace kdl::codegen {
 
 namespace {
 
-constexpr unsigned kUnits = 8;  ///< the lanes of 32 bits that AVX2 permutes
+constexpr unsigned kPieces = 8;  ///< the lanes of 32 bits that AVX2 permutes
 
 /// Returns the mask as an integer with one bit for each lane.
 llvm::Value* MaskBits(Emitter& emitter, llvm::Value* mask) {
@@ -37,23 +37,23 @@ void EmitCountLanes(Emitter& emitter, ir::Op* op) {
 }
 
 /// Returns the row of the table for a mask: the numbers of the selected lanes, one in each byte. A lane consists of
-/// `units` lanes of 32 bits.
-uint64_t SelectedUnits(uint64_t mask, unsigned units) {
+/// `pieces` lanes of 32 bits.
+uint64_t SelectedPieces(uint64_t mask, unsigned pieces) {
   uint64_t row = 0;
   unsigned place = 0;
-  for (unsigned unit = 0; unit < kUnits; ++unit) {
-    if ((mask >> (unit / units) & 1) != 0) row |= uint64_t{unit} << (8 * place++);
+  for (unsigned piece = 0; piece < kPieces; ++piece) {
+    if ((mask >> (piece / pieces) & 1) != 0) row |= uint64_t{piece} << (8 * place++);
   }
   return row;
 }
 
-llvm::GlobalVariable* TableOfMasks(Emitter& emitter, unsigned units) {
+llvm::GlobalVariable* TableOfMasks(Emitter& emitter, unsigned pieces) {
   std::vector<uint64_t> rows;
-  for (uint64_t mask = 0; mask < uint64_t{1} << (kUnits / units); ++mask)
-    rows.push_back(SelectedUnits(mask, units));
+  for (uint64_t mask = 0; mask < uint64_t{1} << (kPieces / pieces); ++mask)
+    rows.push_back(SelectedPieces(mask, pieces));
   llvm::Constant* value = llvm::ConstantDataArray::get(emitter.context(), rows);
   auto* global = llvm::cast<llvm::GlobalVariable>(emitter.module.getOrInsertGlobal(
-      "selected_lanes." + std::to_string(units), value->getType()));
+      "selected_lanes." + std::to_string(pieces), value->getType()));
   global->setConstant(true);
   global->setLinkage(llvm::GlobalValue::PrivateLinkage);
   global->setInitializer(value);
@@ -64,7 +64,7 @@ llvm::GlobalVariable* TableOfMasks(Emitter& emitter, unsigned units) {
 /// Returns a vector of i32 of another length that begins with the same elements.
 llvm::Value* Resized(Emitter& emitter, llvm::Value* vector, unsigned length) {
   auto present = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
-  llvm::SmallVector<int, kUnits> taken;
+  llvm::SmallVector<int, kPieces> taken;
   for (unsigned i = 0; i < length; ++i) taken.push_back(i < present ? static_cast<int>(i) : -1);
   return emitter.builder.CreateShuffleVector(vector, taken);
 }
@@ -73,16 +73,16 @@ llvm::Value* Resized(Emitter& emitter, llvm::Value* vector, unsigned length) {
 llvm::Value* CompressByTable(Emitter& emitter, llvm::Value* value, llvm::Value* mask) {
   auto& builder = emitter.builder;
   auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
-  unsigned units = type->getScalarSizeInBits() / 32;
-  unsigned length = type->getNumElements() * units;
+  unsigned pieces = type->getScalarSizeInBits() / 32;
+  unsigned length = type->getNumElements() * pieces;
   auto* words = llvm::FixedVectorType::get(builder.getInt32Ty(), length);
-  llvm::Value* whole = Resized(emitter, builder.CreateBitCast(value, words), kUnits);
+  llvm::Value* whole = Resized(emitter, builder.CreateBitCast(value, words), kPieces);
   llvm::Value* number = builder.CreateZExt(MaskBits(emitter, mask), builder.getInt64Ty());
   llvm::Value* address =
-      builder.CreateInBoundsGEP(builder.getInt64Ty(), TableOfMasks(emitter, units), number);
-  auto* bytes = llvm::FixedVectorType::get(builder.getInt8Ty(), kUnits);
+      builder.CreateInBoundsGEP(builder.getInt64Ty(), TableOfMasks(emitter, pieces), number);
+  auto* bytes = llvm::FixedVectorType::get(builder.getInt8Ty(), kPieces);
   llvm::Value* row = builder.CreateAlignedLoad(bytes, address, llvm::Align(sizeof(uint64_t)));
-  row = builder.CreateZExt(row, llvm::FixedVectorType::get(builder.getInt32Ty(), kUnits));
+  row = builder.CreateZExt(row, llvm::FixedVectorType::get(builder.getInt32Ty(), kPieces));
   llvm::Value* moved = builder.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {}, {whole, row});
   return builder.CreateBitCast(Resized(emitter, moved, length), type);
 }
