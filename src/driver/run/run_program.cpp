@@ -189,7 +189,7 @@ bool MayWriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
   return MayWrite(written, "name another file after --out", diagnostics);
 }
 
-void WriteOutputs(const LocalRanks& ranks, const BoundProgram& bound,
+bool WriteOutputs(const LocalRanks& ranks, const BoundProgram& bound,
                   DiagnosticEngine& diagnostics) {
   std::vector<OutputFile> files;
   std::vector<const BoundArgument*> shared;
@@ -201,10 +201,8 @@ void WriteOutputs(const LocalRanks& ranks, const BoundProgram& bound,
       files.push_back({argument.out_path, FormatNpy(argument.tensor)});
     }
   }
-  if (shared.empty())
-    WriteOutputFiles(files, diagnostics);
-  else
-    WriteSharedOutputs(ranks, shared, files, diagnostics);
+  return shared.empty() ? WriteOutputFiles(files, diagnostics)
+                        : WriteSharedOutputs(ranks, shared, files, diagnostics);
 }
 
 namespace {
