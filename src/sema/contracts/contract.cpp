@@ -407,7 +407,10 @@ bool CheckListed(FunctionState& state, const Equation& equation, EquationInfo& i
   }
   if (ok) return true;
   Diagnostic& report = state.diagnostics.Report(
-      diag::ListedIndices, equation.lhs->span, output->name.text(), wanted, wanted == 1 ? "" : "s");
+      diag::ListedIndices, equation.lhs->span, output->name.text(),
+      wanted == 0
+          ? std::string("do not index it")
+          : fmt::format("index it by {} different new name{}", wanted, wanted == 1 ? "" : "s"));
   if (wanted == 0) report.Help(fmt::format("write '{}' without an index", output->name.text()));
   return false;
 }
