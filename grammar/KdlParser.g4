@@ -53,7 +53,7 @@ requirements : REQUIRES LBRACE (expr SEMI)* RBRACE ;
 
 guarantees : ENSURES LBRACE (equation SEMI)* RBRACE ;
 
-equation : arith ((ASSIGN | TILDE tolerance?) expr | (EQ | TILDE tolerance?) selection) ;
+equation : arith (ASSIGN expr | EQ selection | TILDE tolerance? (selection | expr)) ;
 
 selection : LBRACK expr (WHERE expr)? OVER name (COMMA name)* RBRACK ;
 

@@ -291,7 +291,10 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (options.verify) AddJson("verify", VerdictJson(verdict, holds));
   bool located = options.locate_errors && LocateErrors(place, program, *before, bound, diagnostics);
   TrimCountedOutputs(program, bound);
-  if (checked) WriteOutputs(place.ranks, bound, diagnostics);
+  // A process that shares outputs with others has no whole results to show instead.
+  bool shares =
+      std::ranges::any_of(bound.arguments, [](const auto& one) { return one.part.has_value(); });
+  if (checked && !WriteOutputs(place.ranks, bound, diagnostics) && shares) return {};
   text += Summary(bound);
   AddJson("outputs", OutputsJson(bound));
   if (checked && options.verify) text += "verify: equal to the reference, bit for bit";
