@@ -93,7 +93,9 @@ void Svg::Line(Point from, Point to, LineLook look) {
                        from.x, from.y, to.x, to.y, LineStyle(look));
   if (!look.has_arrow) return;
   // The head is drawn as a shape of its own, since markers cannot have the colour of their line everywhere.
-  double length = std::hypot(to.x - from.x, to.y - from.y);
+  double dx = to.x - from.x;
+  double dy = to.y - from.y;
+  double length = std::sqrt(dx * dx + dy * dy);
   if (length == 0) return;
   double x = (to.x - from.x) / length;
   double y = (to.y - from.y) / length;
