@@ -97,8 +97,8 @@ void Svg::Line(Point from, Point to, LineLook look) {
   double dy = to.y - from.y;
   double length = std::sqrt(dx * dx + dy * dy);
   if (length == 0) return;
-  double x = (to.x - from.x) / length;
-  double y = (to.y - from.y) / length;
+  double x = dx / length;
+  double y = dy / length;
   constexpr double kLong = 9;
   constexpr double kWide = 4;
   body_ += fmt::format(R"(<path d="M{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}z" style="fill: {}"/>)"
