@@ -186,6 +186,7 @@ std::string HelpForDirection(const FaultyPhrase& phrase) {
   bool is_first = words[at - 1] == "(" || words[at - 1] == ",";
   size_t name = is_first ? at + 1 : at;
   while (!is_first && name > 0 && words[name] != ":") --name;
+  if (name == 0) return {};
   if (!is_first) --name;
   if (name + 2 >= words.size() || words[name + 1] != ":") return {};
   size_t end = is_first ? AfterOperand(words, name + 2) : at;
