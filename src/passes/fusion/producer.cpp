@@ -64,32 +64,13 @@ class ProducerFinder {
 
   /// Returns whether each element depends only on its index, not on the block in which it is.
   bool IsIndependentOfBlocks() {
-    const Op* bad = nullptr;
-    ir::Walk(kernel_.body, [&](const Op* op) {
-      if (!bad && DependsOnBlock(op)) bad = op;
-    });
+    const Op* bad =
+        FirstThatDependsOnBlock(kernel_, [this](AxisId axis) { return IsBinder(axis); });
     if (!bad) return true;
     return Refuse(bad->loc(),
                   "this depends on the block of the `spmd for`, but the elements are computed for "
                   "other blocks",
                   "compute each element only from its own index, as with `iota(i)`");
-  }
-
-  bool DependsOnBlock(const Op* op) const {
-    bool is_part = op->kind() == OpKind::BlockStart || op->kind() == OpKind::BlockSize ||
-                   op->kind() == OpKind::BlockIndex;
-    if (is_part) return IsBinder(op->operand(0)->type()->axes[0]);
-    if (op->HasAttr(AttrKey::Axes) &&
-        std::ranges::any_of(ir::AxisList(op->attr<AttrKey::Axes>()),
-                            [&](AxisId axis) { return IsBinder(axis); }))
-      return true;
-    return std::ranges::any_of(op->regions(), [&](const ir::Region* region) {
-      return std::ranges::any_of(region->params(), [&](const Value* param) {
-        if (param->type()->kind != ir::TypeKind::Block) return false;
-        AxisId parent = kernel_.axis(param->type()->axes[0]).parent;
-        return parent.valid() && IsBinder(parent);
-      });
-    });
   }
 
   bool FindStores() {
@@ -162,7 +143,33 @@ bool CountsOutputs(const ir::Function& kernel) {
   });
 }
 
+bool DependsOnBlock(const ir::Function& kernel, const Op* op,
+                    const std::function<bool(AxisId)>& is_binder) {
+  bool is_part = op->kind() == OpKind::BlockStart || op->kind() == OpKind::BlockSize ||
+                 op->kind() == OpKind::BlockIndex;
+  if (is_part) return is_binder(op->operand(0)->type()->axes[0]);
+  if (op->HasAttr(AttrKey::Axes) &&
+      std::ranges::any_of(ir::AxisList(op->attr<AttrKey::Axes>()), is_binder))
+    return true;
+  return std::ranges::any_of(op->regions(), [&](const ir::Region* region) {
+    return std::ranges::any_of(region->params(), [&](const Value* param) {
+      if (param->type()->kind != ir::TypeKind::Block) return false;
+      AxisId parent = kernel.axis(param->type()->axes[0]).parent;
+      return parent.valid() && is_binder(parent);
+    });
+  });
+}
+
 }  // namespace
+
+const Op* FirstThatDependsOnBlock(const ir::Function& kernel,
+                                  const std::function<bool(AxisId)>& is_binder) {
+  const Op* first = nullptr;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (!first && DependsOnBlock(kernel, op, is_binder)) first = op;
+  });
+  return first;
+}
 
 std::string DescribeEffect(const Op* op) {
   switch (op->kind()) {

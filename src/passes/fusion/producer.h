@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,11 @@ struct Obstacle {
   std::string reason;
   std::string help;
 };
+
+/// Returns the first op whose result may depend on how a dimension is divided into blocks, for axes that satisfy the
+/// condition, or null.
+const Op* FirstThatDependsOnBlock(const ir::Function& kernel,
+                                  const std::function<bool(AxisId)>& is_binder);
 
 /// Returns what an op of a kernel does that cannot be done again for the elements that another kernel needs, such as "it
 /// prints", or an empty string.

@@ -42,11 +42,9 @@ class GroupBlocks {
 
   ir::Value* groups() const { return groups_; }
   ir::Value* segments() const { return segments_; }
-  /// Returns the number of parts into which groups cut the segments of a tile, and of segments of a part. The last
-  /// part may have fewer.
+  /// Returns the number of parts into which groups cut the segments of a tile.
   ir::Value* parts() const { return parts_; }
-  ir::Value* span() const { return span_; }
-  /// Return upper bounds.
+  /// Return upper bounds of the numbers of groups and of segments.
   Size most_groups() const { return most_groups_; }
   Size most_segments() const { return most_segments_; }
   /// Returns the largest number of levels of the binary tree that combines the segments of a part.
@@ -82,7 +80,7 @@ class GroupBlocks {
   ir::Value* tiles_ = nullptr;     ///< the number of blocks of the distributed variables
   ir::Value* combined_ = nullptr;  ///< the number of combined blocks
   ir::Value* segments_ = nullptr;
-  ir::Value* span_ = nullptr;
+  ir::Value* span_ = nullptr;  ///< the number of segments of a part; the last part may have fewer
   ir::Value* parts_ = nullptr;
   ir::Value* tile_ranges_ = nullptr;  ///< the number of ranges of tiles; each has `parts_` groups
   ir::Value* groups_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include "ir/eval/eval.h"
 #include "ir/groups.h"
+#include "passes/fusion/producer.h"
 #include "passes/groups/kept_variables.h"
 #include "passes/ranks/group_kernels.h"
 #include "passes/rewriting/rewrite.h"
@@ -30,6 +31,18 @@ std::optional<std::vector<LaunchAxis>> AxesOfReduced(const Op* loop,
   return axes;
 }
 
+/// Returns whether any value depends on how the variables of these axes are divided into blocks. The blocks of ranks begin where
+/// what they own begins, so they are others than those of one machine.
+bool DependsOnBlocks(const ir::Function& kernel, const Op* loop,
+                     const std::vector<LaunchAxis>& axes) {
+  return FirstThatDependsOnBlock(kernel, [&](AxisId axis) {
+    return std::ranges::any_of(axes, [&](const LaunchAxis& one) {
+      const Value* variable = loop->region()->param(one.binder);
+      return variable->type()->kind == ir::TypeKind::Block && variable->type()->axes[0] == axis;
+    });
+  });
+}
+
 }  // namespace
 
 std::optional<std::vector<LaunchAxis>> FindKeptAxes(const ir::Function& kernel,
@@ -47,6 +60,7 @@ std::optional<std::vector<LaunchAxis>> FindKeptAxes(const ir::Function& kernel,
     if (!own || own->empty() || (axes && *axes != *own)) return std::nullopt;
     axes = std::move(own);
   }
+  if (!axes || DependsOnBlocks(kernel, loop, *axes)) return std::nullopt;
   return axes;
 }
 

@@ -14,7 +14,7 @@ namespace kdl::passes {
 // (ir/groups.h): ranks can run the blocks whose results they own, and nothing is combined among ranks.
 
 /// Returns the axes along which a launch of the kernel is distributed, in ascending order; nothing if the kernel does not
-/// keep their loop variables in each of its reductions, or does anything else than to reduce into distributed tensors.
+/// keep their loop variables in each of its reductions, does anything else than to reduce into distributed tensors, or computes values that depend on the blocks of these variables.
 std::optional<std::vector<LaunchAxis>> FindKeptAxes(const ir::Function& kernel,
                                                     const std::vector<RankArgument>& arguments);
 
