@@ -1,18 +1,14 @@
 #include "driver/ranks/mpi.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "support/io.h"
 #include "support/loaded_library.h"
+#include "support/output_pipes.h"
 #include "support/process.h"
 
 namespace kdl::driver {
@@ -43,19 +39,6 @@ const Launcher* OwnLauncher() {
     if (std::getenv(launcher.variable) != nullptr) return &launcher;
   }
   return nullptr;
-}
-
-/// Waits until the reader of a pipe has read all of it, but at most a second: the launcher drops what it has not read when a
-/// process aborts.
-void WaitUntilRead(int descriptor) {
-  struct stat status{};
-  if (fstat(descriptor, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
-  constexpr std::chrono::milliseconds kStep(1);
-  for (int step = 0; step < 1000; ++step) {
-    int unread = 0;
-    if (ioctl(descriptor, FIONREAD, &unread) != 0 || unread == 0) return;
-    std::this_thread::sleep_for(kStep);
-  }
 }
 
 /// Compiles the source to a shared object in the folder. Returns its path.
@@ -154,8 +137,8 @@ kdl_error* MpiProcess::ErrorOfCode(int code, const char* what) const {
 Status MpiProcess::Close() { return StatusOfCode(functions_->close(), "end"); }
 
 void MpiProcess::Abort(int code) {
-  WaitUntilRead(STDOUT_FILENO);
-  WaitUntilRead(STDERR_FILENO);
+  // MPICH's launcher drops what it has not read when a process aborts.
+  WaitUntilOutputIsRead();
   functions_->abort(code);
   std::abort();  // not reached
 }
