@@ -19,10 +19,10 @@ samples="$build python3 python3-numpy mpich libmpich-dev"
 # packages that Debian does not have (tests/ptxas.py), for the metadata of the installed package (pkgconf), for
 # the types of the Python package (mypy), and for reading debug information (gdb, lldb, valgrind and perf). Programs with
 # several ranks also run with Open MPI. Python's markdown makes the site of the documentation, and Node.js
-# runs its search.
+# runs its search. Tests change suites with Python's yaml.
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
        ocl-icd-libopencl1 pkgconf python3-venv mypy gdb lldb-19 valgrind linux-perf openmpi-bin libopenmpi-dev
-       python3-markdown nodejs"
+       python3-markdown python3-yaml nodejs"
 # The libraries that the benchmarks compare with; OpenMP is for twins on several threads (tests/bench/twins).
 bench="$samples libdnnl-dev libopenblas-dev libomp-dev"
 
