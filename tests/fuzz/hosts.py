@@ -3,7 +3,7 @@ host between them."""
 
 import dataclasses
 
-from names import INTEGERS, NUMBERS, Scope, Tensor, Value
+from names import FLOATS, INTEGERS, NUMBERS, Scope, Tensor, Value
 from appends import Appends
 from tree import statements, text
 
@@ -40,7 +40,7 @@ class Programs(Appends):
         return text(f"program {name}({params}) {{\n", body, "}\n")
 
     def host_statement(self, scope, depth):
-        ways = [self.call_of] * 4 + [self.host_unreached, self.host_copy, self.host_parts, self.let, self.var, self.assign_or_let, self.host_store, self.host_swap]
+        ways = [self.call_of] * 4 + [self.host_unreached, self.host_copy, self.host_parts, self.host_given, self.let, self.var, self.assign_or_let, self.host_store, self.host_swap]
         if depth < MOST_DEPTH:
             ways += [self.host_for, self.host_if, self.host_while]
         if scope.in_loop:
@@ -167,6 +167,25 @@ class Programs(Appends):
         self.shows["parts of a tensor"] += 1
         return text(*lets, write(f"{source.name}[0]", f"{target.name}[0]"), f"for {name} in 1..{target.dims[0]} {{\n",
                     write(before, f"{target.name}[{name}]"), "}\n")
+
+    def element(self, type_):
+        """Generates a number that fits the type, as an element of a list."""
+        if type_ not in FLOATS:
+            return self.literal(type_)
+        numbers = ["0.0", "-0.0", "1", "0.5", "-3.25", "1.0e-3", "0.1", "nan"] + (["inf", "-inf"] if type_ != "f8e4m3" else [])
+        return self.pick([*numbers, "(0.1 as f32)"] if type_ == "f32" else numbers)
+
+    def host_given(self, scope, depth):
+        """Generates a tensor whose elements are listed, and reads one of them."""
+        type_, name, element = self.pick(NUMBERS + ["bool"]), self.fresh("h"), self.fresh("t")
+        sizes = [self.random.randint(1, 3) for _ in range(self.random.randint(1, 3))]
+
+        def lists(sizes):
+            return f"[{', '.join(lists(sizes[1:]) for _ in range(sizes[0]))}]" if sizes else self.element(type_)
+        index = ", ".join(str(self.random.randrange(size)) for size in sizes)
+        scope.lets.append(Value(element, type_, frozenset()))
+        self.shows["listed elements"] += 1
+        return text(f"let {name}: {type_}[{', '.join(map(str, sizes))}] = {lists(sizes)};\nlet {element}: {type_} = {name}[{index}];\n")
 
     def host_swap(self, scope, depth):
         own = [t for t in scope.tensors if t.direction == "let"]

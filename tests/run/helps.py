@@ -181,6 +181,25 @@ def size_name(lines, found, match):
     return replaced(lines, found["line"], line.replace(f"{match.group(2)}.shape[0]", match.group(1)))
 
 
+def with_inner_loop(lines, found, match):
+    """Replaces the head of the loop around the diagnostic by two heads, and adds the second closing brace."""
+    text = "\n".join(lines)
+    place = len("\n".join(lines[:found["line"]]))
+    head = text.rfind("spmd for", 0, place)
+    begin = text.index("{", head)
+    depth, end = 1, begin
+    while depth > 0:
+        end += 1
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+    return f"{text[:head]}{match.group(1)} {{ {match.group(2)} {text[begin:end + 1]} }}{text[end + 1:]}".split("\n")
+
+
+def listed(lines, found, match):
+    """Replaces the outermost list of the line."""
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], re.sub(r"(?<=[=~] )\[.*\](?=;)", match.group(1), line))
+
+
 # Forms of the text to type, and how to insert each form into the file.
 FORMS = [
     (r"write '([^']* else [^']*)', which is", in_place),
@@ -200,6 +219,9 @@ FORMS = [
     (r".*write '(-?\d+)'", in_place),
     (r"write `(let|var) (\w+): (\w+) = ([^`…]*);` where it is declared", declared),
     (r"write `(spmd for \w+ in [^`{]*)`", walked),
+    (r"write the loop over [^`]* inside of the block: `(spmd for [^{]*) \{ (for [^{]*) \{ … \} \}`", with_inner_loop),
+    (r"write `([^`]* = 0;)` before the loop that adds to it", inserted),
+    (r"write `(\[.*\])`$", listed),
     (r"write `range (\w+) in (\w+) max 1024;`", bounded),
     (r".*write `atomic ([^`]*) = …;?`", atomic),
     (r"(?:name the ranges|to reduce over a range, name it): (\w+\([^…]* over [^…]*\))$", in_place),

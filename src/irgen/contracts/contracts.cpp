@@ -53,7 +53,9 @@ class ClauseGen {
     std::string_view word = checked_.item->test ? "expects" : "ensures";
     Make(clause, fmt::format("{}{}", word, tables_.contract.equations.size()),
          defines ? info.indices : info.free, [&](FunctionGen& gen, std::optional<size_t>& value) {
-           return defines ? Defining(gen, info, value) : Comparing(gen, *info.equation, value);
+           return defines      ? Defining(gen, info, value)
+                  : info.table ? ComparingElements(gen, info, value)
+                               : Comparing(gen, *info.equation, value);
          });
     if (defines) AddAuxiliary(clause, *info.defined);
     tables_.contract.equations.push_back(std::move(clause));
@@ -149,6 +151,26 @@ class ClauseGen {
     for (const sema::IndexDim& dim : left.dims) results.push_back(GenDimIndex(gen, dim));
     results.push_back(right[0]);
     AddTolerances(gen, equation, results, value);
+    return results;
+  }
+
+  /// Compares each element of a tensor with the element of the table that has the same index.
+  static std::vector<Value*> ComparingElements(FunctionGen& gen, const sema::EquationInfo& info,
+                                               std::optional<size_t>& value) {
+    ir::Clause& clause = gen.contract->clause;
+    clause.compares = gen.contract->tables.argument(info.output);
+    clause.compared = info.output->name;
+    clause.is_exact = info.equation->exact;
+    SizeTable& sizes = gen.module.types().sizes();
+    sema::IndexInfo place;
+    std::vector<Value*> results(1);
+    for (const sema::Entity* name : info.free) {
+      place.dims.push_back({{{sizes.Constant(1), name, nullptr}}, sizes.Constant(0), {}});
+      results.push_back(gen.values.at(name));
+    }
+    results[0] = GenContractElement(gen, info.output, place, info.equation->lhs->span);
+    results.push_back(GenContractElement(gen, info.table, place, info.equation->rhs->span));
+    AddTolerances(gen, *info.equation, results, value);
     return results;
   }
 

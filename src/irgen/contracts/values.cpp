@@ -133,6 +133,12 @@ Value* GenContractLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   return GenElementOr(gen, tensor, index, index.otherwise, scalar, expr.span);
 }
 
+Value* GenContractElement(FunctionGen& gen, const Entity* tensor, const sema::IndexInfo& index,
+                          Span span) {
+  return GenElementOr(gen, ContractTensor(gen, tensor, false), index, nullptr,
+                      gen.Made(tensor->type.scalar), span);
+}
+
 Value* GenContractName(FunctionGen& gen, const sema::ExprInfo& info) {
   const Entity* entity = info.entity;
   KDL_CHECK(entity != nullptr, "a contract uses a name that is not a value");

@@ -9,6 +9,9 @@ namespace kdl::irgen {
 /// Loads an element of a tensor or of an auxiliary, which is a name that an equation of the contract defines.
 /// Converts the element to the type in which the contract computes.
 ir::Value* GenContractLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
+/// Loads the element of a tensor or table at one index for each of its dimensions.
+ir::Value* GenContractElement(FunctionGen& gen, const sema::Entity* tensor,
+                              const sema::IndexInfo& index, Span span);
 ir::Value* GenContractName(FunctionGen& gen, const sema::ExprInfo& info);
 ir::Value* GenContractLogic(FunctionGen& gen, const syntax::BinaryExpr& binary);
 ir::Value* GenContractCast(FunctionGen& gen, ir::Value* operand, const sema::ExprInfo& info);

@@ -360,6 +360,24 @@ void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr*
   gen.builder.Create(ir::OpKind::Draw, {{gen.values.at(tensor)}, {number}, {}}, {});
 }
 
+void GenElements(FunctionGen& gen, const sema::Entity* tensor, Span span) {
+  LocScope loc(gen, span);
+  ir::Builder& b = gen.builder;
+  std::vector<int64_t> index(tensor->type.dims.size());
+  Name text = gen.QuotedSource(span);
+  for (uint64_t bits : tensor->elements) {
+    std::vector<Value*> indices;
+    for (int64_t i : index) indices.push_back(b.I64(i));
+    b.Create(ir::OpKind::HostStore,
+             {{b.Bits(tensor->type.scalar, bits)}, {gen.values.at(tensor)}, indices, {}}, {},
+             {ir::MakeAttr<ir::AttrKey::Text>(text)});
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < tensor->type.dims[d]->value) break;
+      index[d] = 0;
+    }
+  }
+}
+
 void GenFill(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* value) {
   LocScope loc(gen, value->span);
   Value* element = Round(gen, GenExpr(gen, value), tensor->type.scalar);

@@ -25,8 +25,10 @@ void GenCopyToCaller(FunctionGen& gen, const sema::ParamInfo& param);
 void GenMoveTo(FunctionGen& gen, ir::Value* tensor, const sema::Entity* device,
                std::string_view cause);
 void GenExpect(FunctionGen& gen, const syntax::Stmt& statement);
-/// GenFill fills a tensor of a test with a value, and GenRandom with random numbers from a seed.
+/// GenFill fills a tensor with a value, GenRandom fills one of a test with random numbers from a seed, and GenElements stores the
+/// elements that its declaration lists.
 void GenFill(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* value);
+void GenElements(FunctionGen& gen, const sema::Entity* tensor, Span span);
 void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed);
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span);
 

@@ -61,6 +61,7 @@ void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
     GenLocalTensor(gen, entity, let.span);
     if (const syntax::Expr* seed = gen.checked.Info(&let).seed) GenRandom(gen, entity, seed);
     if (const syntax::Expr* fill = gen.checked.Info(&let).fill) GenFill(gen, entity, fill);
+    if (!entity->elements.empty()) GenElements(gen, entity, let.value->span);
     return;
   }
   if (gen.tiles && !entity->type.ranges.empty()) return GenTileLet(gen, entity, let.value);

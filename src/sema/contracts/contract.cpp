@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "sema/accesses/index_names.h"
+#include "sema/accesses/tensor_effects.h"
 #include "sema/model/ast_walk.h"
 #include "sema/model/builtins.h"
 #include "sema/types/coerce.h"
 #include "sema/types/size_arithmetic.h"
+#include "sema/types/tables.h"
 #include "sema/walk/expr.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
@@ -445,6 +447,74 @@ EquationInfo CheckListing(FunctionState& state, const Equation& equation) {
   return info;
 }
 
+/// Returns the tensor of a test that is compared with listed elements, or null after an error.
+const Entity* ListedTensor(FunctionState& state, const Expr* expr) {
+  const auto* name = syntax::DynAs<NameExpr>(expr);
+  const Entity* tensor = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (name != nullptr && tensor == nullptr) {
+    ReportUnknown(state, name->name.text(), expr->span);
+  } else if (tensor == nullptr || (tensor->kind != EntityKind::LocalTensor && !IsFaulty(*tensor))) {
+    const auto* index = syntax::DynAs<IndexExpr>(expr);
+    Diagnostic& report = state.diagnostics.Report(diag::GivenSide, expr->span, Quote(state, expr));
+    if (index != nullptr)
+      report.Help(fmt::format("leave out the index to compare all elements: {}",
+                              Quote(state, index->base)));
+    return nullptr;
+  }
+  return tensor != nullptr && tensor->type.is_tensor() ? tensor : nullptr;
+}
+
+/// Checks the comparison of a tensor of a test with listed elements, `expect y ~ [[1.0, 2.0], [3.0, 4.0]];`.
+EquationInfo CheckElements(FunctionState& state, const Equation& equation) {
+  EquationInfo info;
+  info.equation = &equation;
+  info.output = ListedTensor(state, equation.lhs);
+  if (info.output == nullptr) return info;
+  const Type& type = info.output->type;
+  state.fn.exprs[equation.lhs].type = type;
+  state.fn.exprs[equation.lhs].entity = info.output;
+  NoteRead(state, info.output, equation.lhs->span);
+  std::optional<std::vector<uint64_t>> elements =
+      ListedElements(state, *info.output, type, equation.rhs);
+  auto make = [&](EntityKind kind) {
+    auto* entity = state.module.arena.Make<Entity>(Entity{});
+    entity->kind = kind;
+    entity->span = equation.rhs->span;
+    return entity;
+  };
+  Entity* table = make(EntityKind::Const);
+  table->name = info.output->name;
+  table->type = type;
+  if (elements) table->elements = *std::move(elements);
+  info.table = table;
+  for (Size dim : type.dims) {
+    Entity* index = make(EntityKind::Range);
+    index->number = static_cast<uint32_t>(state.fn.entities.size() + info.free.size());
+    index->range.domain = dim;
+    index->range.extent = dim;
+    info.free.push_back(index);
+  }
+  ContractGuard guard(state);
+  CheckTolerance(state, equation.rtol);
+  CheckTolerance(state, equation.atol);
+  return info;
+}
+
+/// Returns the equation of `expect y == [1.0, 2.0];`, whose sides the syntax cannot tell from those of another condition.
+/// Returns null if the condition is not such an equation.
+const Equation* ElementsEquation(FunctionState& state, const Equation& expectation) {
+  const auto* condition = syntax::DynAs<syntax::BinaryExpr>(expectation.lhs);
+  bool is_equation = expectation.rhs == nullptr && condition != nullptr &&
+                     condition->op == syntax::BinaryOp::Eq && ListsElements(state, condition->rhs);
+  if (!is_equation) return nullptr;
+  auto* equation = state.module.arena.Make<Equation>(expectation);
+  equation->compared = true;
+  equation->exact = true;
+  equation->lhs = condition->lhs;
+  equation->rhs = condition->rhs;
+  return equation;
+}
+
 RequirementInfo CheckHolds(FunctionState& state, const Expr* condition, std::string_view what,
                            bool is_requirement) {
   ContractGuard guard(state, is_requirement);
@@ -459,8 +529,12 @@ RequirementInfo CheckHolds(FunctionState& state, const Expr* condition, std::str
 void CheckExpect(FunctionState& state, const syntax::ExpectStmt& expect) {
   const Equation& equation = expect.equation;
   auto* info = state.module.arena.Make<ExpectInfo>(ExpectInfo{});
-  if (equation.rhs == nullptr) {
+  if (const Equation* elements = ElementsEquation(state, equation)) {
+    info->equation = CheckElements(state, *elements);
+  } else if (equation.rhs == nullptr) {
     info->condition = CheckHolds(state, equation.lhs, "the condition of `expect`", false);
+  } else if (equation.compared && ListsElements(state, equation.rhs)) {
+    info->equation = CheckElements(state, equation);
   } else if (equation.compared) {
     info->equation = CheckComparing(state, equation);
   } else {

@@ -15,6 +15,7 @@
 #include "sema/types/coerce.h"
 #include "sema/types/foreign_calls.h"
 #include "sema/types/literal_type.h"
+#include "sema/types/tables.h"
 #include "sema/types/traits.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/imports.h"
@@ -87,7 +88,7 @@ KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& fie
 KDL_OWN_FRAME Type CheckMisplaced(FunctionState& state, const Expr* expr) {
   switch (expr->kind) {
     case ExprKind::List:
-      state.diagnostics.Report(diag::ListPlace, expr->span);
+      state.diagnostics.Report(diag::ListPlace, expr->span).Help(ListHelp(state, expr));
       return Type{};
     case ExprKind::Type:
       state.diagnostics.Report(diag::TypePlace, expr->span);

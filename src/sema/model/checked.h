@@ -196,8 +196,10 @@ struct EquationInfo {
   std::vector<const Entity*> indices;
   std::vector<const Entity*> free;    ///< all free names, without the names of `over` lists
   std::vector<const Entity*> listed;  ///< for a list: the names of its `over`
-  const Entity* output = nullptr;     ///< for a list: the output that is compared
+  const Entity* output = nullptr;     ///< for a list: the output or tensor that is compared
   const Entity* count = nullptr;      ///< for a list: the parameter that counts its elements
+  /// For the elements that an `expect` lists: a table of them. Each free name is the index of one dimension.
+  const Entity* table = nullptr;
 };
 struct RequirementInfo {
   const syntax::Expr* condition = nullptr;

@@ -126,8 +126,8 @@ struct Entity {
   /// The value as a size: the symbol of a SizeName or IntGeneric, the value of an integer Const, or the
   /// value of a Let that is a size.
   Size size = nullptr;
-  /// Const: if its type is a Tensor, the entity is a table, and these are the bits of its elements. The
-  /// last dimension varies fastest.
+  /// Const: if its type is a Tensor, the entity is a table, and these are the bits of its elements. LocalTensor: the
+  /// bits of the elements that its declaration lists; otherwise empty. The last dimension varies fastest.
   std::vector<uint64_t> elements;
   RangeFacts range;                  ///< only for a Range
   const syntax::Expr* lo = nullptr;  ///< ScalarBinder: the lower bound

@@ -553,7 +553,7 @@ class Walk {
     now_->partial.erase(name);
     now_->written.erase(name);
     std::erase_if(now_->parts, [&](const Part& part) { return part.tensor == name; });
-    if (info.seed != nullptr || info.fill != nullptr) Write(name, kAll, let.span, kWritesPart);
+    if (let.value != nullptr) Write(name, kAll, let.span, kWritesPart);
   }
 
   FunctionState& state_;

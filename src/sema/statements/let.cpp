@@ -9,6 +9,7 @@
 #include "sema/types/coerce.h"
 #include "sema/types/distribution.h"
 #include "sema/types/sizes.h"
+#include "sema/types/tables.h"
 #include "sema/types/tensor_type.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/expr.h"
@@ -133,18 +134,24 @@ void DeclareRandom(FunctionState& state, const LetStmt& let, const syntax::CallE
   state.fn.stmts[&let].seed = call.args[1].value;
 }
 
-/// Checks the value with which a tensor is filled. Only a program may fill a tensor.
-bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Type>& tensor) {
-  if (let.is_var || state.kind() != FunctionKind::Program) {
-    std::string_view name = let.name.name.text();
-    std::string_view word = let.is_var ? "`var` of tensor type" : "tensor in a kernel";
-    state.diagnostics.Report(diag::TensorWithValue, let.span, name, word)
-        .Help(let.is_var
-                  ? fmt::format("write `let {}: … = …;`", name)
-                  : fmt::format("write `let {}: …;` without a value, and a loop that fills it",
-                                name));
-    return false;
+/// Returns whether the declaration of a tensor may have a value, or reports an error.
+bool MayHaveValue(FunctionState& state, const LetStmt& let) {
+  if (!let.is_var && state.kind() == FunctionKind::Program) return true;
+  std::string_view name = let.name.name.text();
+  std::string_view word = let.is_var ? "`var` of tensor type" : "tensor in a kernel";
+  Diagnostic& report = state.diagnostics.Report(diag::TensorWithValue, let.span, name, word);
+  if (let.is_var) {
+    report.Help(fmt::format("write `let {}: … = …;`", name));
+  } else if (let.value->kind == syntax::ExprKind::List) {
+    report.Help(ListHelp(state, let.value, name));
+  } else {
+    report.Help(fmt::format("write `let {}: …;` without a value, and a loop that fills it", name));
   }
+  return false;
+}
+
+/// Checks the value with which a tensor is filled.
+bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Type>& tensor) {
   Type value = CheckValue(state, let.value);
   if (value.is_error() || !tensor || Fits(state, let.value, tensor->scalar))
     return !value.is_error() && tensor.has_value();
@@ -159,12 +166,19 @@ void DeclareTensor(FunctionState& state, const LetStmt& let) {
   if (!MayDeclareTensor(state, let)) return DeclareFaulty(state, let.name);
   std::optional<Type> type = TensorType(state, *let.type);
   const Entity* device = let.on ? ResolveDevice(state, let.on) : nullptr;
-  bool fills = let.value != nullptr && CheckFill(state, let, type);
+  bool may_fill = let.value != nullptr && MayHaveValue(state, let);
+  bool lists = may_fill && ListsElements(state, let.value);
+  bool fills = may_fill && !lists && CheckFill(state, let, type);
   Entity* entity = Declare(state, EntityKind::LocalTensor, let.name);
   entity->on = device;
   state.loop_depth_of[entity] = state.loop_depth;
-  if (fills) state.written.insert(entity);
+  if (fills || lists) state.written.insert(entity);
   if (!type) return;
+  if (lists) {
+    std::optional<std::vector<uint64_t>> elements =
+        ListedElements(state, *entity, *type, let.value);
+    if (elements) entity->elements = *std::move(elements);
+  }
   if (device)
     entity->rank_axes = CheckDistribution(state, let.name.name.text(), let.on, *type, *device);
   entity->type = *std::move(type);
@@ -242,7 +256,16 @@ Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& va
   return declared;
 }
 
+/// Reports a list without a type, as in `let x = [1.0, 2.0];`.
+void DeclareUntypedList(FunctionState& state, const LetStmt& let) {
+  state.diagnostics.Report(diag::ListPlace, let.value->span)
+      .Help(ListHelp(state, let.value, let.name.name.text()));
+  DeclareFaulty(state, let.name);
+}
+
 void DeclareVariable(FunctionState& state, const LetStmt& let) {
+  bool is_list = let.value != nullptr && let.value->kind == syntax::ExprKind::List;
+  if (is_list && let.type == nullptr) return DeclareUntypedList(state, let);
   Type type;
   bool of_literal = false;
   if (let.value != nullptr) {

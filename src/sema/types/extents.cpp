@@ -26,7 +26,8 @@ using syntax::Extent;
 /// name whose declaration has an error.
 bool IsFaultyWalk(FunctionState& state, const Extent& extent) {
   if (extent.hi->kind == syntax::ExprKind::List) {
-    state.diagnostics.Report(diag::ListPlace, extent.hi->span);
+    state.diagnostics.Report(diag::ListPlace, extent.hi->span)
+        .Help("loop over numbers, as in `for r in 0..n`; only a test loops over a list");
     return true;
   }
   const auto* name = syntax::DynAs<syntax::NameExpr>(extent.hi);
