@@ -61,11 +61,26 @@ def ordinary(random, type_, shape):
     return values.astype(memory_type(type_)).view(f"u{size}")
 
 
+def float_mix(random, type_):
+    """Returns special bit patterns of a float type, and the share of the elements that they are. Because a NaN can hide the
+    effects of other numbers, half of the mixes have none, and one of eight consists of zeros of both signs only."""
+    mix = int(random.integers(0, 8))
+    if mix == 0:
+        return [0, FORMATS[type_].sign], 1.0
+    patterns = floats(random, type_)
+    if mix % 2 == 1:
+        size = memory_type(type_).itemsize
+        patterns = [bits for bits in patterns if not is_nan(type_, np.array(bits, dtype=f"u{size}"))]
+    return patterns, SHARE
+
+
 def drawn(random, type_, shape):
-    values = ordinary(random, type_, shape)
+    values, share = ordinary(random, type_, shape), SHARE
     if type_ == "bool":
         patterns = [0, 1, 2, 255]
+    elif type_ in FORMATS:
+        patterns, share = float_mix(random, type_)
     else:
-        patterns = floats(random, type_) if type_ in FORMATS else integers(random, 8 * values.dtype.itemsize)
+        patterns = integers(random, 8 * values.dtype.itemsize)
     chosen = random.choice(np.array(patterns, dtype=values.dtype), shape)
-    return np.where(random.random(shape) < SHARE, chosen, values).astype(values.dtype).view(memory_type(type_))
+    return np.where(random.random(shape) < share, chosen, values).astype(values.dtype).view(memory_type(type_))

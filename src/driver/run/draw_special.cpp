@@ -112,6 +112,12 @@ uint64_t SpecialInteger(Scalar scalar, Digits drawn) {
   return LowBits(negative != 0 ? 0 - value : value, scalar);
 }
 
+/// Returns a zero or the smallest subnormal number, with either sign.
+uint64_t TinyFloat(Scalar scalar, uint64_t drawn) {
+  uint64_t sign = drawn % 2 * Info(scalar).format.sign();
+  return sign | (drawn / 2 % 8 == 0 ? 1 : 0);
+}
+
 uint64_t SpecialBits(Scalar scalar, uint64_t drawn) {
   if (scalar == Scalar::Bool) return drawn % 256;
   return IsFloat(scalar) ? SpecialFloat(scalar, Digits(drawn))
@@ -122,9 +128,12 @@ uint64_t SpecialBits(Scalar scalar, uint64_t drawn) {
 
 uint64_t SpecialElement(Scalar scalar, bool is_tensor, uint64_t seed, uint64_t n) {
   constexpr uint64_t kOther = 7919;  // a seed whose bits are unrelated to those of `seed`
+  uint64_t other = DrawBits(seed + kOther, n);
+  if (IsFloat(scalar) && seed % 10 == 0) return TinyFloat(scalar, other);
   bool is_special = (is_tensor || scalar != Scalar::Bool) && DrawBits(seed, n) >> 62 == 0;
-  return is_special ? SpecialBits(scalar, DrawBits(seed + kOther, n))
-                    : DrawElement(scalar, seed, n);
+  uint64_t bits = is_special ? SpecialBits(scalar, other) : DrawElement(scalar, seed, n);
+  bool without_nan = IsFloat(scalar) && seed % 2 == 0;
+  return without_nan && IsNaN(scalar, bits) ? DrawElement(scalar, seed, n) : bits;
 }
 
 }  // namespace kdl::driver

@@ -7,7 +7,9 @@
 namespace kdl::driver {
 
 /// Returns element n of an argument that is like `random`, except that one element in four is a number that often reveals
-/// errors. For floats, those numbers have either sign and are:
+/// errors. Because a NaN can hide the effects of other numbers, even seeds draw no NaNs, and if the seed is a multiple
+/// of 10, all floats are zeros of both signs or the smallest subnormal numbers.
+/// For floats, those numbers have either sign and are:
 ///   - zeros, infinities, quiet and signaling NaNs with any payload
 ///   - the smallest and largest normal and subnormal numbers
 ///   - powers of two and their neighbours, and the limits of integer types

@@ -31,6 +31,9 @@ constexpr uint64_t kRound = 1000003;  ///< added to the seed in each round
 int64_t Count(const HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
 }
+/// Returns the number of elements in a row, which are those along the last dimension.
+int64_t Length(const HostTensor& tensor) { return tensor.shape.empty() ? 1 : tensor.shape.back(); }
+int64_t RowOf(const HostTensor& tensor, int64_t element) { return element / Length(tensor); }
 
 /// Returns the spread of the numbers in a round. It decreases after each third of the rounds,
 /// because small numbers meet most requirements that are not solved directly, such as `begin[e] +
@@ -80,16 +83,34 @@ class Drawer {
   bool Sprinkle(InputClass input_class) {
     bool any = false;
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
+      if (!IsFloatTensor(i)) continue;
       HostTensor& tensor = bound_.arguments[i].tensor;
-      if (!IsInput(i) || !IsFloat(tensor.scalar) || !bound_.arguments[i].is_tensor) continue;
       int64_t count = Count(tensor);
       std::vector<uint64_t> numbers = FloatsOf(input_class, tensor.scalar);
       auto least = static_cast<int64_t>(numbers.size());
       for (int64_t k = 0; k < std::max(least, count / 16) && count > 0; ++k) {
         uint64_t at = driver::DrawBits(plan_.seed + 31 * i, static_cast<uint64_t>(k));
         at = at * 40503 + static_cast<uint64_t>(k) * 17;
-        driver::SetElementBits(tensor, static_cast<int64_t>(at % static_cast<uint64_t>(count)),
-                               numbers[static_cast<size_t>(k % least)]);
+        auto place = static_cast<int64_t>(at % static_cast<uint64_t>(count));
+        if (input_class == InputClass::NaN) place -= RowOf(tensor, place) % 4 * Length(tensor);
+        driver::SetElementBits(tensor, place, numbers[static_cast<size_t>(k % least)]);
+        any = true;
+      }
+    }
+    return any && interp::BrokenRequirements(contract_, data_, 1).empty();
+  }
+
+  /// Replaces all elements of the float tensors by numbers of the class. Returns false if that violates a
+  /// requirement or if there are no floats.
+  bool FillFloats(InputClass input_class) {
+    bool any = false;
+    for (size_t i = 0; i < bound_.arguments.size(); ++i) {
+      if (!IsFloatTensor(i)) continue;
+      HostTensor& tensor = bound_.arguments[i].tensor;
+      for (int64_t n = 0; n < Count(tensor); ++n) {
+        uint64_t drawn = driver::DrawBits(plan_.seed + 31 * i, static_cast<uint64_t>(n));
+        double value = NumberOf(input_class, RowOf(tensor, n), drawn);
+        driver::SetElementBits(tensor, n, FloatBits(tensor.scalar, value));
         any = true;
       }
     }
@@ -134,6 +155,23 @@ class Drawer {
     }
   }
 
+  /// Returns the number of the class that random bits select for an element of a row.
+  static double NumberOf(InputClass input_class, int64_t row, uint64_t drawn) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kTies[] = {0.5, 1.0, 2.0};
+    switch (input_class) {
+      case InputClass::SignedZeros:
+        return drawn % 2 == 0 ? 0.0 : -0.0;
+      case InputClass::Infinities: {
+        // The first row has both infinities, the next ones have only one of them.
+        constexpr double kMixed[] = {-kInfinity, kInfinity, 1.0};
+        return row % 3 == 0 ? kMixed[drawn % 3] : row % 3 == 1 ? -kInfinity : kInfinity;
+      }
+      default:
+        return kTies[drawn % 3];
+    }
+  }
+
   static std::vector<int64_t> IntegersOf(InputClass input_class, Scalar scalar) {
     if (input_class == InputClass::Zero) return {0};
     driver::IntegerRange all = driver::AllIntegers(scalar);
@@ -161,6 +199,10 @@ class Drawer {
   }
 
   bool IsInput(size_t argument) const { return bound_.arguments[argument].is_drawn; }
+  bool IsFloatTensor(size_t argument) const {
+    const BoundArgument& bound = bound_.arguments[argument];
+    return bound.is_drawn && bound.is_tensor && IsFloat(bound.tensor.scalar);
+  }
 
   RowDrawer DrawerOf(size_t argument) {
     return {bound_.arguments[argument].tensor, rules_[static_cast<uint32_t>(argument)]};
@@ -220,6 +262,21 @@ class Drawer {
   std::map<uint32_t, InputRule> rules_;
 };
 
+/// Puts the special values of a class into the inputs. Returns false if `requires` excludes them.
+bool Puts(Drawer& drawer, InputClass input_class) {
+  switch (input_class) {
+    case InputClass::Zero:
+    case InputClass::Ends:
+      return drawer.SprinkleIntegers(input_class);
+    case InputClass::SignedZeros:
+    case InputClass::Infinities:
+    case InputClass::Ties:
+      return drawer.FillFloats(input_class);
+    default:
+      return drawer.Sprinkle(input_class);
+  }
+}
+
 }  // namespace
 
 std::string_view Describe(InputClass input_class) {
@@ -234,6 +291,12 @@ std::string_view Describe(InputClass input_class) {
       return "with nan among the inputs";
     case InputClass::Tiny:
       return "with zeros of both signs and subnormal numbers among the inputs";
+    case InputClass::SignedZeros:
+      return "with only zeros of both signs as floats";
+    case InputClass::Infinities:
+      return "with rows of infinities among the inputs";
+    case InputClass::Ties:
+      return "with many equal floats among the inputs";
     case InputClass::Zero:
       return "with 0 among the integers";
     case InputClass::Ends:
@@ -250,8 +313,7 @@ DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::Boun
   if (broken && broken->elements.empty() && !broken->malformed) return {DrawEnd::Excluded, {}};
   if (broken) return {DrawEnd::Failed, std::move(broken)};
   if (input_class == InputClass::Ordinary) return {};
-  bool is_integer = input_class == InputClass::Zero || input_class == InputClass::Ends;
-  bool holds = is_integer ? drawer.SprinkleIntegers(input_class) : drawer.Sprinkle(input_class);
+  bool holds = Puts(drawer, input_class);
   return {holds ? DrawEnd::Done : DrawEnd::Excluded, {}};
 }
 

@@ -12,11 +12,24 @@
 namespace kdl::tools {
 
 /// The classes of special values that inputs can contain: first those for floats, then those for
-/// integers.
-enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN, Tiny, Zero, Ends };
+/// integers. Each class is a draw of its own, so that one special value cannot hide the effect of another:
+/// a NaN, for example, decides the maximum of its row.
+enum class InputClass : uint8_t {
+  Ordinary,
+  MinusInfinity,
+  PlusInfinity,
+  NaN,          ///< in some of the rows
+  Tiny,         ///< zeros and subnormal numbers among others
+  SignedZeros,  ///< every float is 0.0 or -0.0
+  Infinities,   ///< most floats are infinities, in some rows all with the same sign
+  Ties,         ///< every float is one of three numbers
+  Zero,
+  Ends
+};
 inline constexpr InputClass kAllInputClasses[] = {
     InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity, InputClass::NaN,
-    InputClass::Tiny,     InputClass::Zero,          InputClass::Ends};
+    InputClass::Tiny,     InputClass::SignedZeros,   InputClass::Infinities,   InputClass::Ties,
+    InputClass::Zero,     InputClass::Ends};
 std::string_view Describe(InputClass input_class);
 
 enum class DrawEnd : uint8_t {
