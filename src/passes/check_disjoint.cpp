@@ -7,6 +7,7 @@
 
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
+#include "passes/checks/inner_loops.h"
 #include "passes/checks/ragged_checks.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
@@ -32,6 +33,11 @@ constexpr const char* kStoreHelp =
 constexpr const char* kSumHelp =
     "add the values with `reduce {0} += …;` or `atomic {0} += …;`; or index both accesses by the "
     "ranges of the `spmd for`; or separate them by a `sync;`";
+
+/// Help for a store that lacks an index for one of the loop variables: one block can write all values of the element.
+constexpr const char* kInnerLoopHelp =
+    "write the loop over {0} inside of the block: `{1}`; or add the values of the blocks with "
+    "`reduce {2} += …;`";
 
 /// Help for a conflict between two different accesses, for which an `atomic` store is not enough.
 constexpr const char* kAccessesHelp =
@@ -138,7 +144,10 @@ class DisjointChecker {
            });
   }
 
-  static std::string StoreHelp(const Op* store, const Op* other) {
+  std::string StoreHelp(const Op* store, const Op* other) const {
+    bool is_alone = other == store || OpText(store) == OpText(other);
+    if (std::string loop = InnerLoop(kernel_, store); is_alone && !loop.empty())
+      return fmt::format(kInnerLoopHelp, InnerLoopNames(store), loop, OpText(store));
     if (other == store) return fmt::format(kStoreHelp, OpText(store));
     return Accumulates(store, other) ? fmt::format(kSumHelp, OpText(store)) : kAccessesHelp;
   }

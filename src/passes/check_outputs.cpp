@@ -9,6 +9,7 @@
 #include "passes/checks/ragged_checks.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
+#include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
 // check-outputs: proves that every element of an `out` parameter is written, regardless of the data, and is
@@ -100,11 +101,40 @@ class OutputChecker {
                              ? context_.diagnostics.Report(diag::ReadUnwritten, span,
                                                            found->element, name, what, found->sizes)
                              : context_.diagnostics.Report(diag::ReadUnproven, span, name, what);
-    report.Help(
-        IsOwn(memory)
-            ? "write all of it first, on every path, with a `sync;` between the write and this read"
-            : fmt::format("declare '{}' `inout` if its old values are needed, or write it first{}",
-                          name, IsUpdate(view.op) ? ", with a `sync;` in between" : ""));
+    report.Help(ReadHelp(view, name));
+  }
+
+  /// Returns the help for a read of an element that may not have been written. The most frequent remedy comes first.
+  static std::string ReadHelp(const AccessView& view, const std::string& name) {
+    if (IsOwn(ir::MemoryOf(view.tensor)))
+      return "write all of it first, on every path, with a `sync;` between the write and this read";
+    if (IsUpdate(view.op)) {
+      return fmt::format(
+          "write it first, with a `sync;` in between, or declare '{}' `inout` to keep its old "
+          "values",
+          name);
+    }
+    if (IsAddedTo(view.op)) {
+      return fmt::format(
+          "write `{} = 0;` before the loop that adds to it, or declare '{}' `inout` to add to its "
+          "old values",
+          view.op->attr<AttrKey::Text>().text(), name);
+    }
+    return fmt::format("write it first, or declare '{}' `inout` to use its old values", name);
+  }
+
+  /// Returns whether the loaded element is the operand of a sum that a loop stores in the same element, as in `y[i] += e`.
+  static bool IsAddedTo(const Op* load) {
+    if (!load->HasAttr(AttrKey::Text) || !Around(load->parent_region()->parent(), OpKind::For))
+      return false;
+    auto stores_sum = [&](const ir::Use& use) {
+      return use.user->kind() == OpKind::Store && use.user->HasAttr(AttrKey::Text) &&
+             use.user->attr<AttrKey::Text>() == load->attr<AttrKey::Text>();
+    };
+    return std::ranges::any_of(load->result()->uses(), [&](const ir::Use& use) {
+      return use.user->kind() == OpKind::Add &&
+             std::ranges::any_of(use.user->result()->uses(), stores_sum);
+    });
   }
 
   /// Adds a note for each condition of a store, from the inside out.
