@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the pages of the language, the library, the diagnostics, the guide and the gallery as a static site: make.py FOLDER
 
-The site needs no network and no server. `kernelc` must be in PATH: it prints the tables of diagnostics and of the library,
-and runs the kernels of the gallery. Python's markdown (Debian: python3-markdown) renders the pages."""
+The site needs no network and no server. `kernelc` must be in PATH: it prints the table of diagnostics, writes the pages of the
+library, and runs the kernels of the gallery. Python's markdown (Debian: python3-markdown) renders the pages."""
 
 import argparse
 import html
@@ -14,8 +14,7 @@ import sys
 
 import markdown
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = ["coming_from", "calling", "python", "devices", "testing", "debugging", "performance", "suites", "editors", "c_source",
          "packaging", "dependencies", "CHANGELOG"]
 WORDS = ("import const export kernel program fn let var if then else for while spmd sync break continue return atomic as in out "
@@ -67,6 +66,7 @@ class Site:
 
     def __init__(self):
         self.pages = []
+        self.template = ""  # the frame of a page, with @TITLE@, @CONTENTS@ and @PAGE@
         self.anchors = {}  # (source file, anchor) -> file of the site; the anchor is empty for the start of a page
 
     def add(self, file, title, group, page, source=None):
@@ -77,10 +77,13 @@ class Site:
                 self.anchors[(source, anchor)] = file
 
     def linked(self, page, source):
-        """Lets links between pages of the source tree lead to pages of the site. Links to other files become their names."""
+        """Lets links between pages of the source tree lead to pages of the site. Links to pages of the site stay, and those to other
+        files become their names."""
+        files = {file for file, *_ in self.pages}
+
         def target(found):
             address, text = html.unescape(found.group(1)), found.group(2)
-            if re.match(r"[a-z]+:", address):
+            if re.match(r"[a-z]+:", address) or address in files:
                 return found.group(0)
             path, _, anchor = address.partition("#")
             path = (source.parent / path).resolve() if path else source
@@ -120,18 +123,14 @@ def inside_code(text):
     return text.replace("\0", "#")
 
 
-def add_library(site):
-    source = ROOT / "stdlib/KERNELS.md"
-    for topic, file, title in (("library", "library.html", "Kernels"), ("functions", "functions.html", "Functions")):
-        entries = json.loads(output_of("explain", topic, "--json"))["entries"]
-        text = f"# {title} of the library\n\n"
-        for entry in entries:
-            page = output_of("explain", entry["name"])
-            declaration = page.split("\n", 1)[1].strip() if "\n" in page.strip() else ""
-            text += f"## {entry['name']}\n\n{without_tags(entry['text'])}\n\n"
-            if declaration:
-                text += f"```kdl\n{declaration}\n```\n\n"
-        site.add(file, title, "Library", rendered(text), source if topic == "library" else None)
+def add_library(site, folder):
+    """Adds the pages of `kernelc doc`, which also writes the style and the search of the site to the folder."""
+    made = json.loads(output_of("doc", "std", "-o", str(folder), "--json"))
+    site.template = made["template"]
+    for number, page in enumerate(made["pages"]):
+        file = "library.html" if number == 0 else page["file"]
+        title = "All files" if number == 0 else page["title"]
+        site.add(file, title, "Library", page["html"], ROOT / "stdlib/KERNELS.md" if number == 0 else None)
 
 
 def add_diagnostics(site):
@@ -188,7 +187,7 @@ def add_gallery(site, folder):
 
 def sections_of(file, title, page):
     """Yields [file, anchor, title, text] for each section of a page, for the search."""
-    parts = re.split(r'<h\d(?: id="([^"]*)")?>(.*?)</h\d>', page, flags=re.DOTALL)
+    parts = re.split(r'<h\d id="([^"]*)">(.*?)</h\d>', page, flags=re.DOTALL)
 
     def plain(part):
         within_words = re.sub(r"</?span[^>]*>|<wbr>", "", part)
@@ -196,7 +195,7 @@ def sections_of(file, title, page):
     if plain(parts[0]):
         yield [file, "", title, plain(parts[0])]
     for at in range(1, len(parts), 3):
-        yield [file, parts[at] or "", plain(parts[at + 1]), plain(parts[at + 2])]
+        yield [file, parts[at], plain(parts[at + 1]), plain(parts[at + 2])]
 
 
 def contents(site, here):
@@ -209,29 +208,15 @@ def contents(site, here):
     return text
 
 
-TEMPLATE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} - KDL</title><link rel="stylesheet" href="style.css"></head>
-<body><div class="frame">
-<nav><input type="search" placeholder="Search" aria-label="Search"><div id="found"></div>
-<details open><summary>Contents</summary>{contents}</details></nav>
-<main>{page}</main>
-</div><script>if (innerWidth <= 800) document.querySelector("details").open = false;</script>
-<script src="index.js"></script><script src="search.js"></script></body></html>
-"""
-
-
 def write(site, folder):
     sources = {file: source for (source, _), file in site.anchors.items()}
     sections = []
     for file, title, _, page in site.pages:
         linked = site.linked(page, sources.get(file))
         sections += sections_of(file, title, linked)
-        (folder / file).write_text(TEMPLATE.format(title=html.escape(title), contents=contents(site, file), page=linked))
+        parts = {"@TITLE@": f"{html.escape(title)} - KDL", "@CONTENTS@": contents(site, file), "@PAGE@": linked}
+        (folder / file).write_text(re.sub("|".join(parts), lambda found: parts[found.group()], site.template))
     (folder / "index.js").write_text("const SECTIONS = " + json.dumps(sections, ensure_ascii=False) + ";\n")
-    for name in ("style.css", "search.js"):
-        (folder / name).write_text((HERE / name).read_text())
 
 
 def main():
@@ -244,7 +229,7 @@ def main():
     add_gallery(site, folder)
     site.add("reference.html", "KDL on one page", "Start", rendered((ROOT / "grammar/REFERENCE.md").read_text()), ROOT / "grammar/REFERENCE.md")
     add_language(site)
-    add_library(site)
+    add_library(site, folder)
     add_diagnostics(site)
     add_guide(site)
     page = rendered((ROOT / "README.md").read_text())

@@ -1,9 +1,6 @@
-#include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,33 +11,12 @@
 #include "syntax/format.h"
 #include "syntax/limits.h"
 #include "tools/commands.h"
+#include "tools/kdl_files.h"
 #include "tools/standard_input.h"
 
 namespace kdl::tools {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// Returns the listed files, and the .kdl files in the listed folders, sorted by name.
-std::vector<std::string> FindFiles(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    for (auto entry = fs::recursive_directory_iterator(path, error);
-         entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-      if (entry->path().extension() == ".kdl" && entry->is_regular_file(error))
-        files.push_back(entry->path().string());
-    }
-  }
-  std::ranges::sort(files);
-  files.erase(std::unique(files.begin(), files.end()), files.end());
-  return files;
-}
 
 /// Formats a text, and returns the result if it differs. Reports syntax errors.
 std::optional<std::string> Changed(SourceManager& sources, const std::string& path,
@@ -72,7 +48,7 @@ int RunFmt(const driver::Options& options, const targets::Registry&) {
   SourceManager sources;
   DiagnosticEngine diagnostics;
   std::vector<driver::OutputFile> outputs;
-  for (const std::string& path : FindFiles(options.files)) {
+  for (const std::string& path : FindKdlFiles(options.files)) {
     auto text = driver::ReadRewrittenFile(path, syntax::kMaxBytes, diagnostics);
     if (!text) continue;
     if (auto changed = Changed(sources, path, std::move(*text), diagnostics))

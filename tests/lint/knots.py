@@ -22,7 +22,7 @@ ROOMS = {
     "src/passes": ["rewriting", "analysis", "fusion", "groups", "ranks", "checks"],
     "src/codegen/llvm": ["soft", "coroutines", "optimize", "before_launch", "workgroup", "ops"],
     "src/irgen": ["walk", "accesses", "stages", "contracts", "programs", "expressions", "statements"],
-    "src/tools": ["drawing", "measure", "loading", "explain", "testing", "timing", "tuning", "suite", "shrinking", "lsp"],
+    "src/tools": ["drawing", "doc", "measure", "loading", "explain", "testing", "timing", "tuning", "suite", "shrinking", "lsp"],
     "src/driver": ["ranks", "run", "pipelines", "schedules", "compile", "emit"],
     "runtime": ["system", "core", "host", "workgroup", "debug", "opencl", "cuda", "cluster", "api", "python"],
 }

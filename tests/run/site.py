@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the site that samples/site/make.py writes: every link leads to a page and an anchor, nothing comes from a network,
+"""Tests the site that samples/site/make.py writes, and the pages that `kernelc doc` writes about files: every link leads to a page and an anchor, nothing comes from a network,
 the search knows every section and finds what is typed, texts have enough contrast, and the pictures of the gallery show
 something and have texts that replace them. The OpenMP program of the guide compiles."""
 
@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 
 
-def check_links(folder):
+def check_links(folder, least_pages, least_links):
     pages = {path.name: path.read_text() for path in folder.glob("*.html")}
     anchors = {name: set(re.findall(r'\bid="([^"]+)"', page)) for name, page in pages.items()}
     links = 0
@@ -33,7 +33,7 @@ def check_links(folder):
         assets = re.findall(r'\bsrc="([^"]*)"|<link [^>]*href="([^"]*)"', page)
         for asset in (one or other for one, other in assets):
             checks.expect(f"{name}: {asset} is a file of the site", (folder / asset).is_file())
-    checks.expect("pages and links were found", len(pages) > 30 and links > 1000, f"{len(pages)} pages, {links} links")
+    checks.expect("pages and links were found", len(pages) > least_pages and links > least_links, f"{len(pages)} pages, {links} links")
     return anchors
 
 
@@ -48,14 +48,21 @@ def check_tags(folder):
         checks.expect(f"{path.name}: all tags are those of pages", not others, " ".join(sorted(others)))
 
 
-def check_search(folder, anchors):
+def sections_of(folder, anchors):
+    """Returns the sections that the search knows, which must exist."""
     text = (folder / "index.js").read_text()
     sections = json.loads(text.removeprefix("const SECTIONS = ").rstrip(";\n"))
     for page, anchor, title, _ in sections:
-        checks.expect(f"the section {title} exists", not anchor or anchor in anchors[page])
-    titles = {title for _, _, title, _ in sections}
+        checks.expect(f"the section {title} exists", page in anchors and (not anchor or anchor in anchors[page]))
+    return sections
+
+
+def check_search(folder, anchors):
+    titles = {title for _, _, title, _ in sections_of(folder, anchors)}
     for wanted in ("Ranges", "Windows", "std.nn.softmax", "From Triton", "Gallery"):
         checks.expect(f"the search knows {wanted}", wanted in titles)
+    library = (folder / "library.html").read_text()
+    checks.expect("the list of the library's files has links", '<a href="std.nn.html">std.nn</a></td>' in library)
     checks.expect("the search knows the diagnostics", any(title.startswith("E0302: ") for title in titles))
 
 
@@ -128,7 +135,7 @@ def luminance(colour):
 
 
 def check_contrast():
-    style = (ROOT / "samples/site/style.css").read_text()
+    style = (ROOT / "src/tools/doc/style.css").read_text()
     dark = "\n".join(re.findall(r"@media \(prefers-color-scheme: dark\) \{(.*?\})\s*\}", style, re.DOTALL))
     light = re.sub(r"@media \(prefers-color-scheme: dark\) \{.*?\}\s*\}", "", style, flags=re.DOTALL)
     for scheme, text in (("light", light), ("dark", dark)):
@@ -142,7 +149,7 @@ def check_contrast():
                 checks.expect(f"{scheme}: {above} on {below} can be read", contrast >= LEAST_CONTRAST, f"{contrast:.2f}")
 
 
-def check_texts_of_pictures(folder):
+def check_texts_of_pictures(folder, least):
     """Checks that each picture has a text that says what it shows, and each field a label."""
     found = 0
     for path in sorted(folder.glob("*.html")):
@@ -150,7 +157,7 @@ def check_texts_of_pictures(folder):
             found += tag.startswith("<img")
             text = re.search(r'\b(?:alt|aria-label)="([^"]+)"', tag)
             checks.expect(f"{path.name}: {tag} has a text", text and len(text[1]) > 5)
-    checks.expect("there are pictures with texts", found >= 8, str(found))
+    checks.expect("there are pictures with texts", found >= least, str(found))
 
 
 def check_openmp():
@@ -163,7 +170,68 @@ def check_openmp():
     checks.expect("the OpenMP program compiles", made.returncode == 0, made.stderr)
 
 
+# A file with everything that a page shows, and texts that HTML must escape.
+DOCUMENTED = """// Kernels & more: `a < b`.
+
+/// A table.
+export const WEIGHTS: f32[3] = [0.25, 0.5, 0.25];
+
+/// Scales by `s`, if s < 1.
+/// The second line.
+///
+/// - a list
+/// - of two lines
+///
+/// ```kdl
+/// spmd scale(2.0, x, none, y);
+/// ```
+export kernel scale<T: f32 | f64, B: int = auto>(s: T, x: in T[N], bias: in T[N]?, y: out T[N])
+    where N <= 1000
+{
+    spmd for i in N by B { y[i] = s * x[i] + (if bias then bias[i] else 0.0); }
+}
+ensures { y[i] ~ s * x[i] + (if bias then bias[i] else 0.0); }
+
+kernel hidden(x: in f32[N], y: out f32[N]) { spmd for i in N by 16 { y[i] = x[i]; } }
+
+test "scale <two> numbers" {
+    let x: f32[2] = [1.0, 2.0];
+    let y: f32[2];
+    spmd scale(2.0, x, none, y);
+    expect y == [2.0, 4.0];
+}
+"""
+
+
+def check_own_pages(folder):
+    """Tests the pages of `kernelc doc` about files of a user, of which two have the same name."""
+    (folder / "more").mkdir()
+    for name in ("scale.kdl", "index.kdl", "more/scale.kdl"):
+        (folder / name).write_text(DOCUMENTED)
+    made = subprocess.run(["kernelc", "doc", ".", "std.nn"], cwd=folder, capture_output=True, text=True, timeout=60)
+    checks.expect("pages are made", made.returncode == 0 and made.stdout == "doc/index.html\n", made.stderr)
+    if made.returncode != 0:
+        return
+    pages = folder / "doc"
+    anchors = check_links(pages, 4, 30)
+    check_tags(pages)
+    check_texts_of_pictures(pages, 0)
+    titles = {(page, title) for page, _, title, _ in sections_of(pages, anchors)}
+    checks.expect("each item of a file is a section of its own page", len([title for _, title in titles if title == "scale"]) == 3)
+    checks.expect("an item of the library has its long name", ("std.nn.html", "std.nn.softmax") in titles)
+    text = next(page for page in (path.read_text() for path in pages.glob("*scale*.html")) if "WEIGHTS" in page)
+    plain = html.unescape(re.sub(r"<[^>]*>", "", text))
+    for wanted in ("Kernels & more: a < b.", "Scales by s, if s < 1. The second line.", "a list", "optional input", "where N <= 1000",
+                   "ensures { y[i] ~ s * x[i]", "Example: scale <two> numbers", "expect y == [2.0, 4.0];", "= [0.25, 0.5, 0.25]"):
+        checks.expect(f"the page shows: {wanted}", wanted in plain, plain)
+    checks.expect("items that are not exported have no section", "hidden" not in plain)
+    wrong = subprocess.run(["kernelc", "doc", "missing.kdl", "-o", "other"], cwd=folder, capture_output=True, text=True, timeout=60)
+    checks.expect("a missing file is an error", wrong.returncode != 0 and not (folder / "other").exists(), wrong.stderr)
+
+
 def main():
+    with tempfile.TemporaryDirectory() as name:
+        check_own_pages(pathlib.Path(name))
     if subprocess.run([sys.executable, "-c", "import markdown, numpy"], capture_output=True).returncode != 0:
         print("skipped: Python's markdown or NumPy is missing")
         return SKIPPED
@@ -174,12 +242,12 @@ def main():
         made = subprocess.run([sys.executable, str(ROOT / "samples/site/make.py"), str(folder)], capture_output=True, text=True, timeout=600)
         checks.expect("the site is made", made.returncode == 0, made.stderr)
         if made.returncode == 0:
-            anchors = check_links(folder)
+            anchors = check_links(folder, 30, 1000)
             check_tags(folder)
             check_search(folder, anchors)
             check_typed_searches(folder, anchors)
             check_pictures(folder)
-            check_texts_of_pictures(folder)
+            check_texts_of_pictures(folder, 8)
     return checks.end()
 
 
