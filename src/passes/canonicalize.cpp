@@ -5,6 +5,7 @@
 #include "ir/views.h"
 #include "passes/passes.h"
 #include "passes/rewriting/drop_unused.h"
+#include "passes/rewriting/guarded_divisors.h"
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
@@ -100,6 +101,11 @@ Value* Fold(Op* op, ir::Module& module) {
       return FoldBlockFact(op);
     case OpKind::Select:
       if (Value* value = FoldSelect(op)) return value;
+      break;
+    case OpKind::Div:
+    case OpKind::Rem:
+      if (Value* value = WithoutGuard(module, op)) return value;
+      if (Value* value = FoldNeutral(op)) return value;
       break;
     case OpKind::Load:
       return FoldElement(op, module);
