@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks how compile time grows with the file: four hundred kernels take at most 44 times the time of ten,
 and the passes of a block with 4,000 statements take at most 10 times those of a block with 500.
-Machine code of 8,000 statements takes at most 13 times that of 1,000. PTX of rows of a million elements takes at
+Machine code of 8,000 statements takes at most 13 times that of 1,000, and of 200 reductions in a block at most 6 times
+that of 50. PTX of rows of a million elements takes at
 most 4 times that of rows of 4,096, because the elements of a thread are a loop. `kernelc check` takes at most three times
 as long for library files with hard proofs, or with many instances of each kernel, as for one with simple proofs.
 
@@ -82,6 +83,10 @@ MOST_OF_STATEMENTS = 10
 MOST_OF_CODE = 13  # without splitting it was 23
 IN_CODE = ("let t0 = x[i];", "let t{n} = t{before} * 1.5 + x[i];", "y[i] = t{last};")
 
+# Reductions, each with loops of its own. LLVM compiles parts of a long body as functions.
+MOST_OF_REDUCTIONS = 6  # in one function it was 14
+FEW_REDUCTIONS, MANY_REDUCTIONS = 50, 200
+
 
 def takes_at_most(limit, what, seconds_of, few, many, runs=5):
     """Whether `many` takes at most `limit` times the time of `few`, in one of several tries."""
@@ -103,6 +108,17 @@ def statements_grow_linearly(folder, name, statements, few_count, most, *words):
         return seconds(source, *words)
 
     return takes_at_most(most, f"statements, {name}", seconds_of, few_count, MANY // FEW * few_count)
+
+
+def reductions_grow_linearly(folder):
+    def seconds_of(count):
+        source = folder / f"reductions{count}.kdl"
+        sums = "".join(f"s += sum(x[i, j] * {n}.0 over j);\n" for n in range(count))
+        source.write_text("export kernel f(x: in f32[N, M], y: out f32[N]) {\nspmd for i in N by 16 {\n"
+                          f"range j in M max 512;\nvar s: f32[i] = 0;\n{sums}y[i] = s;\n}}\n}}\n")
+        return seconds(source, "2")
+
+    return takes_at_most(MOST_OF_REDUCTIONS, "machine code, reductions", seconds_of, FEW_REDUCTIONS, MANY_REDUCTIONS, runs=3)
 
 
 # A row that stays in a block, stored by the threads of a workgroup. A thread has 8 groups of elements of a short row.
@@ -213,6 +229,7 @@ def main():
         linear += [statements_grow_linearly(pathlib.Path(name), kind, statements, FEW, MOST_OF_STATEMENTS, "1", "ir", "--stop-after=expand-tiles")
                    for kind, statements in STATEMENTS.items()]
         linear += [statements_grow_linearly(pathlib.Path(name), "machine code", IN_CODE, 2 * FEW, MOST_OF_CODE, "2")]
+        linear += [reductions_grow_linearly(pathlib.Path(name))]
         linear += [rows_take_constant_time(pathlib.Path(name))]
         linear += [grows_linearly(pathlib.Path(name), level) for level in "01"]
     sys.exit(0 if all(linear) else 1)

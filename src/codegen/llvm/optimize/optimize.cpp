@@ -4,6 +4,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/IndVarSimplify.h>
 #include <llvm/Transforms/Scalar/InferAlignment.h>
@@ -24,6 +25,7 @@
 #include "codegen/llvm/optimize/lane_sums.h"
 #include "codegen/llvm/optimize/mask_loops.h"
 #include "codegen/llvm/optimize/narrow_loads.h"
+#include "codegen/llvm/optimize/split_functions.h"
 #include "codegen/llvm/optimize/widen_half.h"
 #include "support/check.h"
 
@@ -67,28 +69,36 @@ class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
   }
 };
 
-/// Returns the passes that run on every function. Loops, vectors and register blocks are already final in
+/// Returns a pass that runs the passes on each function. Analyses are freed after each function, since a file may contain
+/// a thousand kernels.
+auto ForEachFunction(llvm::FunctionPassManager passes) {
+  return llvm::createModuleToFunctionPassAdaptor(std::move(passes), /*EagerlyInvalidate=*/true);
+}
+
+/// Returns the passes that run on every module. Loops, vectors and register blocks are already final in
 /// KIR. LLVM's passes only remove redundancy from straight-line code, hoist loop-invariant addresses, and
-/// infer the alignment of accesses. Analyses are freed after each function, since a file may contain a
-/// thousand kernels.
-llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_x86) {
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  if (vectors == Vectors::AsWritten) passes.addPass(ShowLaneSums());
-  AddInstCombine(passes);
-  passes.addPass(llvm::SimplifyCFGPass());
+/// infer the alignment of accesses.
+llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors,
+                                const llvm::Triple& triple) {
+  llvm::FunctionPassManager simplify;
+  simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  simplify.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  if (vectors == Vectors::AsWritten) simplify.addPass(ShowLaneSums());
+  AddInstCombine(simplify);
+  simplify.addPass(llvm::SimplifyCFGPass());
+  llvm::FunctionPassManager improve;
   if (invariants == Invariants::Hoist)
-    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                         /*UseMemorySSA=*/true));
-  if (vectors == Vectors::Found) FindVectors(passes);
-  passes.addPass(UnrollMarked());
-  passes.addPass(llvm::InferAlignmentPass());
-  if (is_x86) passes.addPass(ReduceStrength());
-  llvm::ModulePassManager module_passes;
-  module_passes.addPass(
-      llvm::createModuleToFunctionPassAdaptor(std::move(passes), /*EagerlyInvalidate=*/true));
-  return module_passes;
+    improve.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                          /*UseMemorySSA=*/true));
+  if (vectors == Vectors::Found) FindVectors(improve);
+  improve.addPass(UnrollMarked());
+  improve.addPass(llvm::InferAlignmentPass());
+  if (triple.isX86()) improve.addPass(ReduceStrength());
+  llvm::ModulePassManager passes;
+  passes.addPass(ForEachFunction(std::move(simplify)));
+  if (triple.isX86() || triple.isAArch64()) passes.addPass(SplitFunctions());
+  passes.addPass(ForEachFunction(std::move(improve)));
+  return passes;
 }
 
 }  // namespace
@@ -109,10 +119,10 @@ void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   if (SplitCoroutines(module, modules)) PlaceFrames(module, kernels);
-  bool is_x86 = llvm::Triple(module.getTargetTriple()).isX86();
-  if (opt_level == 0 && is_x86) KeepLoadsNarrow(module);
+  llvm::Triple triple(module.getTargetTriple());
+  if (opt_level == 0 && triple.isX86()) KeepLoadsNarrow(module);
   if (opt_level > 0) {
-    CleanUp(invariants, vectors, is_x86).run(module, modules);
+    CleanUp(invariants, vectors, triple).run(module, modules);
     WidenHalf(module);
     if (machine) MakeMaskLoops(module, functions, machine->target_machine());
   }
