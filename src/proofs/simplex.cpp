@@ -56,33 +56,31 @@ size_t Simplex::RowOf(SumId sum) {
   return of_sums_[sum] = unknown;
 }
 
-/// Adds the row of a sum, in which variables that have rows are replaced.
+/// Adds the row of a sum, in which variables that have rows are replaced. Returns false if a number does not fit, or did not
+/// fit in an earlier row, which has wrong factors then.
 bool Simplex::AddRow(const LinearTerms& terms, size_t unknown) {
+  if (overflows_) return false;
+  auto fits = [](__int128 number) { return -kFactorLimit < number && number < kFactorLimit; };
   __int128 divisor = 1;
   std::vector<__int128> factors(columns_.size());
   for (const auto& [variable, coefficient] : terms) {
-    if (coefficient >= kFactorLimit || coefficient <= -kFactorLimit) return false;
+    __int128 factor = divisor * coefficient;
+    if (!fits(factor)) return false;
     size_t at = of_variables_.at(variable);
     if (!unknowns_[at].has_row) {
-      size_t column = std::ranges::find(columns_, at) - columns_.begin();
-      factors[column] += divisor * coefficient;
-      continue;
+      factors[std::ranges::find(columns_, at) - columns_.begin()] += factor;
+    } else {
+      const Row& row = *std::ranges::find(rows_, at, &Row::unknown);
+      for (size_t i = 0; i < factors.size(); ++i)
+        factors[i] = factors[i] * row.divisor + factor * row.factors[i];
+      divisor *= row.divisor;
     }
-    const Row& row = *std::ranges::find(rows_, at, &Row::unknown);
-    for (size_t i = 0; i < factors.size(); ++i)
-      factors[i] = factors[i] * row.divisor + divisor * coefficient * row.factors[i];
-    divisor *= row.divisor;
-    bool fits =
-        divisor < kFactorLimit &&
-        std::ranges::all_of(
-            factors,
-            [](__int128 factor) { return -kFactorLimit < factor && factor < kFactorLimit; });
-    if (!fits) return false;
+    if (!fits(divisor) || !std::ranges::all_of(factors, fits)) return false;
   }
   Row added{unknown, 1, {}};
-  bool fits = Reduce(factors, divisor, added.factors, added.divisor);
+  bool is_reduced = Reduce(factors, divisor, added.factors, added.divisor);
   rows_.push_back(std::move(added));
-  return fits;
+  return is_reduced;
 }
 
 void Simplex::Restrict(const LinearRange& range) {

@@ -28,7 +28,8 @@ struct Drawn {
 
 class Draw {
  public:
-  Draw(const SetContext& context, unsigned seed) : context_(context), random_(seed) {}
+  Draw(const SetContext& context, unsigned seed, bool is_large = false)
+      : context_(context), random_(seed), is_large_(is_large) {}
 
   /// Returns a set of points of the cube. It has quotients, for which isl is needed, if `divides` is true.
   Drawn Set(bool divides) {
@@ -66,8 +67,13 @@ class Draw {
 
   Drawn Condition(bool divides) {
     Cube factors;
-    for (int64_t& factor : factors) factor = Number(-3, 3);
     int64_t constant = Number(-5, 5);
+    for (int64_t& factor : factors) {
+      factor = Number(-3, 3);
+      if (!is_large_) continue;
+      factor = factor * (int64_t{1} << Number(0, 48)) + Number(-1, 1);
+      constant -= factor * Number(0, kSide - 1);  // some points of the cube are near the border
+    }
     int64_t divisor = divides ? Number(2, 3) : 1;
     Affine sum = Affine::Constant(context_, constant);
     for (size_t i = 0; i < 3; ++i) sum = sum + factors[i] * Affine::Variable(context_, kNames[i]);
@@ -90,6 +96,7 @@ class Draw {
 
   const SetContext& context_;
   std::mt19937 random_;
+  bool is_large_;  ///< whether coefficients have up to 50 bits
 };
 
 PointSet PointAt(const SetContext& context, const Cube& at) {
@@ -113,10 +120,10 @@ void CheckPoints(const SetContext& context, const PointSet& set,
   CHECK(set.IsEmpty() == !any);
 }
 
-void CheckOperators(unsigned seed, bool first_divides, bool second_divides) {
+void CheckOperators(unsigned seed, bool first_divides, bool second_divides, bool is_large = false) {
   CAPTURE(seed);
   SetContext context;
-  Draw draw(context, seed);
+  Draw draw(context, seed, is_large);
   Drawn a = draw.Set(first_divides);
   Drawn b = draw.Set(second_divides);
   CheckPoints(context, a.set & b.set, [&](const Cube& at) { return a.has(at) && b.has(at); });
@@ -136,6 +143,10 @@ void CheckOperators(unsigned seed, bool first_divides, bool second_divides) {
 
 TEST_CASE("sets of linear constraints have the right points") {
   for (unsigned seed = 0; seed < 60; ++seed) CheckOperators(seed, false, false);
+}
+
+TEST_CASE("sets with large coefficients have the right points") {
+  for (unsigned seed = 200; seed < 260; ++seed) CheckOperators(seed, false, false, true);
 }
 
 TEST_CASE("sets with quotients have the right points") {
