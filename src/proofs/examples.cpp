@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ir/op_info.h"
+#include "ir/packs.h"
 #include "ir/tensor_view.h"
 
 namespace kdl::proofs {
@@ -181,7 +182,9 @@ std::string Examples::SizesText(Launch& launch, const Point& point) const {
                         known != launch.known.end() ? known->second : found->second);
   };
   for (Name dim : kernel_.dims) add(dim);
-  for (const ir::Generic& generic : kernel_.generics) add(generic.name);
+  for (const ir::Generic& generic : kernel_.generics) {
+    if (!ir::IsShapeMark(kernel_, generic.name)) add(generic.name);
+  }
   auto add_atom = [&](std::string_view name, AtomId atom) {
     auto found = point.find(launch.instances.VariableName(atom));
     if (found != point.end())

@@ -15,11 +15,6 @@ namespace kdl::syntax {
 
 namespace {
 
-/// Returns a name for something that is made for a counted size. Names that begin with `_` cause no warnings.
-Ident NameFor(const TreeMaker& make, const Ident& count, std::string_view role) {
-  return make.Id(fmt::format("_{}_{}", count.name.text(), role));
-}
-
 /// Returns the range of the appended elements, or null if each execution of the statement appends at most one.
 const Ident* RangeOf(const Append& append) {
   const Binder& last = append.loops.back()->binders.back();
@@ -29,8 +24,12 @@ const Ident* RangeOf(const Append& append) {
 /// Copies the body of a loop for one of its two executions.
 class Execution : public TreeCopier {
  public:
-  Execution(Builder& builder, const AppendSurvey& survey, bool writes)
-      : TreeCopier(builder.arena), builder_(builder), survey_(survey), writes_(writes) {}
+  Execution(Builder& builder, const AppendSurvey& survey, const MadeNames& names, bool writes)
+      : TreeCopier(builder.arena),
+        builder_(builder),
+        survey_(survey),
+        names_(names),
+        writes_(writes) {}
 
  private:
   const Stmt* Replacement(const Stmt* stmt) override;
@@ -45,6 +44,7 @@ class Execution : public TreeCopier {
 
   Builder& builder_;
   const AppendSurvey& survey_;
+  const MadeNames& names_;
   bool writes_;
 };
 
@@ -77,7 +77,7 @@ const Stmt* Execution::Count(const Append& append, const TreeMaker& make) {
   } else {
     more = OneIf(condition, at);
   }
-  return make.Assign(make.Name(NameFor(make, append.count, "count")), AssignOp::Add, more);
+  return make.Assign(make.Name(names_.NameFor(make, append.count, "count")), AssignOp::Add, more);
 }
 
 std::vector<const Stmt*> Execution::Stores(const Append& append, const Expr* place,
@@ -103,15 +103,15 @@ std::vector<const Stmt*> Execution::Stores(const Append& append, const Expr* pla
 
 const Stmt* Execution::Write(const Append& append, const TreeMaker& make) {
   const Expr* condition = Expression(append.stmt->condition);
-  const Expr* next = make.Name(NameFor(make, append.count, "next"));
+  const Expr* next = make.Name(names_.NameFor(make, append.count, "next"));
   const Ident* range = RangeOf(append);
   if (range == nullptr) {
     std::vector<const Stmt*> stmts = Stores(append, next, condition);
     stmts.push_back(make.Assign(next, AssignOp::Add, OneIf(condition, make)));
     return make.Block(std::move(stmts));
   }
-  Ident keep = NameFor(make, append.count, "keep");
-  Ident place = NameFor(make, append.count, "place");
+  Ident keep = names_.NameFor(make, append.count, "keep");
+  Ident place = names_.NameFor(make, append.count, "place");
   auto kept = [&] { return condition == nullptr ? nullptr : make.Name(keep); };
   auto one = [&] { return OneIf(kept(), make); };
   std::vector<const Stmt*> stmts;
@@ -129,11 +129,12 @@ const Stmt* Execution::Write(const Append& append, const TreeMaker& make) {
 class Loops {
  public:
   Loops(Builder& builder, const ForStmt& loop, const AppendSurvey& survey,
-        const std::vector<Counted>& counted)
+        const std::vector<Counted>& counted, const MadeNames& names)
       : builder_(builder),
         loop_(loop),
         survey_(survey),
         counted_(counted),
+        names_(names),
         make_(builder, loop.span) {}
 
   void Add(std::vector<const Stmt*>& body);
@@ -143,7 +144,7 @@ class Loops {
   std::vector<const Expr*> BlockCounts();
   std::vector<const Expr*> BlockNumbers();
   const Expr* BlockCount(const Ident& count) {
-    return make_.Element(NameFor(make_, count, "blocks"), BlockNumbers());
+    return make_.Element(names_.NameFor(make_, count, "blocks"), BlockNumbers());
   }
   const Stmt* Zeros(const Counted& counted);
   const Stmt* Repeat(bool writes);
@@ -153,6 +154,7 @@ class Loops {
   const ForStmt& loop_;
   const AppendSurvey& survey_;
   const std::vector<Counted>& counted_;
+  const MadeNames& names_;
   TreeMaker make_;
 };
 
@@ -189,7 +191,7 @@ const Stmt* Loops::Zeros(const Counted& counted) {
   std::vector<Binder> binders;
   std::vector<const Expr*> indices;
   for (const Expr* dim : counted.dims) {
-    Ident name = make.Id(fmt::format("_{}_{}", counted.output.name.text(), indices.size()));
+    Ident name = names_.NameFor(make, counted.output, fmt::format("{}", indices.size()));
     binders.push_back(make.Blocks(name, TreeCopier(builder_.arena).Expression(dim)));
     indices.push_back(make.Name(name));
   }
@@ -203,15 +205,16 @@ const Stmt* Loops::Repeat(bool writes) {
   std::vector<const Stmt*> body;
   for (const Append& append : survey_.appends) {
     const Expr* start = writes ? BlockCount(append.count) : make_.I64(0);
-    body.push_back(make_.Let(NameFor(make_, append.count, writes ? "next" : "count"), start, true));
+    body.push_back(
+        make_.Let(names_.NameFor(make_, append.count, writes ? "next" : "count"), start, true));
   }
-  Execution execution(builder_, survey_, writes);
+  Execution execution(builder_, survey_, names_, writes);
   const auto& copy = As<ForStmt>(execution.Statement(&loop_));
   body.insert(body.end(), copy.body->stmts.begin(), copy.body->stmts.end());
   for (const Append& append : survey_.appends) {
     if (writes) break;
     body.push_back(make_.Assign(BlockCount(append.count), AssignOp::Set,
-                                make_.Name(NameFor(make_, append.count, "count"))));
+                                make_.Name(names_.NameFor(make_, append.count, "count"))));
   }
   auto* block = builder_.arena.Make<BlockStmt>(*copy.body);
   block->stmts = std::move(body);
@@ -224,14 +227,14 @@ const Stmt* Loops::Repeat(bool writes) {
 /// the outputs have room, and stores the sum of all counts.
 const Stmt* Loops::Sums(const Append& append) {
   TreeMaker make(builder_, append.stmt->span);
-  Ident blocks = NameFor(make, append.count, "blocks");
-  Ident before = NameFor(make, append.count, "before");
-  Ident counts = NameFor(make, append.count, "counts");
+  Ident blocks = names_.NameFor(make, append.count, "blocks");
+  Ident before = names_.NameFor(make, append.count, "before");
+  Ident counts = names_.NameFor(make, append.count, "counts");
   std::vector<const Expr*> sizes = BlockCounts();
   std::vector<const Expr*> indices;
   std::vector<Ident> names;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    names.push_back(NameFor(make, append.count, fmt::format("block_{}", d)));
+    names.push_back(names_.NameFor(make, append.count, fmt::format("block_{}", d)));
     indices.push_back(make.Name(names.back()));
   }
   const Expr* earlier = make.Binary(BinaryOp::Add, make.Name(before),
@@ -254,14 +257,14 @@ const Stmt* Loops::Sums(const Append& append) {
   body.push_back(make.Assign(make.Element(append.count, {}), AssignOp::Set, make.Name(before)));
   Binder once;
   once.span = append.stmt->span;
-  once.name = NameFor(make, append.count, "once");
+  once.name = names_.NameFor(make, append.count, "once");
   once.extent = {{append.stmt->span}, make.Int(0), make.Int(1), nullptr, nullptr};
   return make.For({once}, std::move(body), true);
 }
 
 void Loops::Add(std::vector<const Stmt*>& body) {
   for (const Append& append : survey_.appends)
-    body.push_back(make_.LocalTensor(NameFor(make_, append.count, "blocks"), BlockCounts()));
+    body.push_back(make_.LocalTensor(names_.NameFor(make_, append.count, "blocks"), BlockCounts()));
   for (const Counted& counted : counted_) {
     bool is_here = std::ranges::any_of(survey_.appends,
                                        [&](auto& append) { return counted.append == &append; });
@@ -276,9 +279,23 @@ void Loops::Add(std::vector<const Stmt*>& body) {
 
 }  // namespace
 
+MadeNames::MadeNames(std::string_view kernel, const std::vector<Counted>& counted) {
+  auto is_used = [&](const Ident& base) {
+    return kernel.find(fmt::format("{}{}_", prefix_, base.name.text())) != kernel.npos;
+  };
+  while (std::ranges::any_of(
+      counted, [&](const Counted& c) { return is_used(c.output) || is_used(c.count); }))
+    prefix_ += '_';
+}
+
+Ident MadeNames::NameFor(const TreeMaker& make, const Ident& base, std::string_view role) const {
+  return make.Id(fmt::format("{}{}_{}", prefix_, base.name.text(), role));
+}
+
 void AddAppendLoops(Builder& builder, const ForStmt& loop, const AppendSurvey& survey,
-                    const std::vector<Counted>& counted, std::vector<const Stmt*>& body) {
-  Loops(builder, loop, survey, counted).Add(body);
+                    const std::vector<Counted>& counted, const MadeNames& names,
+                    std::vector<const Stmt*>& body) {
+  Loops(builder, loop, survey, counted, names).Add(body);
 }
 
 }  // namespace kdl::syntax

@@ -18,7 +18,7 @@ class Surveyor : public TreeCopier {
   const Stmt* Replacement(const Stmt* stmt) override {
     if (const auto* assign = DynAs<AssignStmt>(stmt)) return Assign(*assign);
     if (const auto* let = DynAs<LetStmt>(stmt)) declared_.insert(let->name.name);
-    if (stmt->kind == StmtKind::View) found.view = stmt;
+    if (const auto* view = DynAs<ViewStmt>(stmt)) found.views.push_back(view);
     if (stmt->kind == StmtKind::Continue && depth_ == 1) found.leaves = stmt;
     const auto* loop = DynAs<ForStmt>(stmt);
     if (loop == nullptr && stmt->kind != StmtKind::While) return nullptr;

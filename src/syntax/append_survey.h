@@ -30,7 +30,7 @@ struct AppendSurvey {
   std::map<Name, const Expr*>
       stored;                        ///< the tensors that are written otherwise, each with a place
   std::map<Name, const Expr*> read;  ///< the names that are read, each with a place
-  const Stmt* view = nullptr;        ///< may be null
+  std::vector<const ViewStmt*> views;
   const Stmt* leaves =
       nullptr;  ///< a `continue` of the statement itself, which is a loop; may be null
 };

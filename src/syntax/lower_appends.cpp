@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/contains.h"
 #include "syntax/append_loops.h"
 #include "syntax/append_survey.h"
 #include "syntax/counted_outputs.h"
@@ -76,6 +77,7 @@ class Kernel {
   void CheckBounds(const ForStmt& loop);
   void CheckLoop(const ForStmt& loop, const AppendSurvey& survey);
   void LowerBody();
+  std::vector<Name> ViewsOf(Name tensor) const;
 
   Counted* Find(Name output) {
     auto at = std::ranges::find_if(counted_, [&](auto& c) { return c.output.name == output; });
@@ -242,22 +244,39 @@ void Kernel::CheckBounds(const ForStmt& loop) {
   }
 }
 
+/// Returns the views of a tensor, and the views of these views.
+std::vector<Name> Kernel::ViewsOf(Name tensor) const {
+  std::vector<Name> found = {tensor};
+  for (const AppendSurvey& survey : surveys_) {
+    for (const ViewStmt* view : survey.views) {
+      const NameExpr* source = BaseOf(view->source);
+      if (source != nullptr && Contains(found, source->name)) found.push_back(view->name.name);
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
 void Kernel::CheckLoop(const ForStmt& loop, const AppendSurvey& survey) {
   CheckBounds(loop);
-  auto reads = [&](Name name) {
+  auto reads = [&](Name written, Name name) {
     auto read = survey.read.find(name);
     if (read == survey.read.end()) return;
-    builder_.diagnostics.Report(diag::AppendReads, read->second->span, name.text())
+    builder_.diagnostics.Report(diag::AppendReads, read->second->span, written.text())
         .Help("read it in a loop of its own, after a `sync;`");
   };
-  for (const auto& [name, place] : survey.stored) reads(name);
-  for (const Counted& counted : counted_) reads(counted.output.name), reads(counted.count.name);
+  for (const auto& [name, place] : survey.stored) reads(name, name);
+  for (const Counted& counted : counted_) {
+    reads(counted.output.name, counted.output.name);
+    reads(counted.count.name, counted.count.name);
+    for (Name view : ViewsOf(counted.output.name)) reads(counted.output.name, view);
+  }
   if (survey.leaves != nullptr) {
     builder_.diagnostics
         .Report(diag::AppendLeaves, survey.leaves->span, "cannot leave a block early")
         .Help("put the rest of the block into an `if`");
   }
-  bool has_view = std::ranges::any_of(surveys_, [](auto& s) { return s.view != nullptr; });
+  bool has_view = std::ranges::any_of(surveys_, [](auto& s) { return !s.views.empty(); });
   if (has_view && !survey.stored.empty()) {
     builder_.diagnostics
         .Report(diag::AppendLeaves, survey.stored.begin()->second->span,
@@ -267,6 +286,7 @@ void Kernel::CheckLoop(const ForStmt& loop, const AppendSurvey& survey) {
 }
 
 void Kernel::LowerBody() {
+  MadeNames names(builder_.Text(item_.span), counted_);
   auto* body = builder_.arena.Make<BlockStmt>(*item_.body);
   body->stmts.clear();
   for (size_t s = 0; s < surveys_.size(); ++s) {
@@ -274,7 +294,7 @@ void Kernel::LowerBody() {
     if (surveys_[s].appends.empty()) {
       body->stmts.push_back(stmt);
     } else {
-      AddAppendLoops(builder_, As<ForStmt>(stmt), surveys_[s], counted_, body->stmts);
+      AddAppendLoops(builder_, As<ForStmt>(stmt), surveys_[s], counted_, names, body->stmts);
     }
   }
   item_.body = body;

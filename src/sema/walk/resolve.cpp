@@ -204,6 +204,8 @@ void ReportUnknown(FunctionState& state, std::string_view name, Span span,
     return;
   }
   std::vector<std::string_view> candidates = state.scopes.AllNames();
+  // Names that begin with `_` say that nothing uses a value, or that the compiler has made it.
+  std::erase_if(candidates, [](std::string_view other) { return other.starts_with('_'); });
   for (const Builtin& builtin : AllBuiltins()) candidates.push_back(builtin.spelling);
   if (candidates.size() > kMostCandidates) return;
   std::string_view nearest = NearestName(name, candidates);
