@@ -60,11 +60,23 @@ class Convolutions(Stages):
         if any(win.before for win in windows):
             seen += " else 0"
         taken = ", ".join(d.over if isinstance(d, Window) else d.name for d in weights)
-        body = self.convolved(dealt, windows, folded, f"w[{taken}]", f"x[{seen}]", type_)
+        body = self.convolved(dealt, windows, folded, f"w[{taken}]", self.term(f"x[{seen}]", windows), type_)
         params = ", ".join(f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors)
         heads = [f"range {win.over} in {win.taps};\n" for win in windows]
         generics = f"<{', '.join(self.generics)}>" if self.generics else ""
         return text(f"kernel {name}{generics}({params}) {{\n", statements(heads), body, "}\n")
+
+    def term(self, load, windows):
+        """Returns the load, or an expression that computes a term from it and from sums of ranges."""
+        if self.chance(0.6):
+            return load
+        self.shows["computed window"] += 1
+        win = self.pick(windows)
+        index = f"{win.step} * iota({win.out.name}) {self.pick('+-')} {win.spread} * iota({win.over})"
+        number = self.pick([1, 2, 3])
+        return self.pick([f"max({load}, {number})", f"({load} * {load})",
+                          f"(if ({index}) % {self.pick([2, 3, 4])} == 0 then {load} else {number})",
+                          f"(if iota({win.out.name}) > {number} then {load} else max({load}, {number}))"])
 
     def windows(self):
         windows = []

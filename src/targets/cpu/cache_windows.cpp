@@ -10,6 +10,7 @@
 #include "support/is_within.h"
 #include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
+#include "targets/cpu/window_block.h"
 
 // cache-windows: improves reductions over a load whose index is a sum of several ranges, as in a convolution.
 // Such a reduction reads a window of the tensor, and most elements of the window several times. Therefore the
@@ -29,16 +30,6 @@ namespace kdl::cpu {
 namespace {
 
 using ir::AccessDim;
-
-/// The largest coefficient of a window's blocks. With larger ones, the number of the window's elements might not
-/// fit in 64 bits.
-constexpr int64_t kMostCoefficient = int64_t{1} << 20;
-
-/// A term of a dimension's index: a block and its constant coefficient, which is not 0.
-struct Term {
-  Value* block;
-  int64_t coefficient;
-};
 
 class Sharing {
  public:
@@ -65,8 +56,8 @@ class Sharing {
     Rewrite(load, access, shared);
   }
 
-  static std::optional<std::vector<Term>> WindowTerms(ir::LoadOp load, const AccessDim& dim) {
-    std::vector<Term> terms;
+  static std::optional<WindowTerms> TermsOf(ir::LoadOp load, const AccessDim& dim) {
+    WindowTerms terms;
     for (const ir::AccessTerm& term : dim.terms) {
       Value* operand = load.index()[term.operand];
       bool is_block = operand->type()->kind == ir::TypeKind::Block;
@@ -79,10 +70,10 @@ class Sharing {
   }
 
   bool IsWindow(ir::LoadOp load, const AccessDim& dim) const {
-    std::optional<std::vector<Term>> terms = WindowTerms(load, dim);
+    std::optional<WindowTerms> terms = TermsOf(load, dim);
     if (!terms || terms->size() < 2) return false;
     AxisId last = order_.Sorted(load.result()->type()->axes).back();
-    return std::none_of(terms->begin(), terms->end(), [&](const Term& term) {
+    return std::none_of(terms->begin(), terms->end(), [&](const WindowTerm& term) {
       return term.block->type()->axes[0] == last && term.coefficient != 1;
     });
   }
@@ -90,13 +81,6 @@ class Sharing {
   int64_t ConstantExtent(AxisId axis) const {
     Size extent = kernel_.axis(axis).extent;
     return IsConstant(extent) ? extent->value : 0;
-  }
-
-  int64_t WindowExtent(const std::vector<Term>& terms) const {
-    int64_t extent = 1;
-    for (const Term& term : terms)
-      extent += std::abs(term.coefficient) * (ConstantExtent(term.block->type()->axes[0]) - 1);
-    return extent;
   }
 
   /// Whether the window has fewer elements than the reduction reads.
@@ -108,7 +92,7 @@ class Sharing {
       seen *= static_cast<double>(ConstantExtent(axis));
     for (AxisId axis : axes) window *= static_cast<double>(ConstantExtent(axis));
     for (size_t d : shared)
-      window *= static_cast<double>(WindowExtent(*WindowTerms(load, access.dims[d])));
+      window *= static_cast<double>(WindowExtent(kernel_, *TermsOf(load, access.dims[d])));
     return window < seen;
   }
 
@@ -124,39 +108,6 @@ class Sharing {
     return axes;
   }
 
-  Value* Start(const Term& term) {
-    Value* start = builder_.BlockStart(term.block);
-    return term.coefficient > 0 ? start : builder_.Add(start, Reach(term));
-  }
-
-  /// Emits the distance from the first element of the term's block to its last.
-  Value* Reach(const Term& term) {
-    Value* size = builder_.BlockSize(term.block);
-    return builder_.Sub(size, builder_.I64(1));
-  }
-
-  Value* Scaled(Value* value, int64_t factor) {
-    return factor == 1 ? value : builder_.Mul(value, builder_.I64(factor));
-  }
-
-  /// Makes the block of the window, from the least index to the greatest. The window is empty if one of the
-  /// terms' blocks is empty.
-  Value* MakeWindow(const std::vector<Term>& terms, const AccessDim& dim, AxisId axis) {
-    Value* start = builder_.SizeValue(dim.offset);
-    Value* size = builder_.I64(1);
-    Value* least = nullptr;
-    for (const Term& term : terms) {
-      start = builder_.Add(start, Scaled(Start(term), term.coefficient));
-      size = builder_.Add(size, Scaled(Reach(term), std::abs(term.coefficient)));
-      Value* own = builder_.BlockSize(term.block);
-      least = least ? builder_.Min(least, own) : own;
-    }
-    Value* zero = builder_.I64(0);
-    Value* exists = builder_.Lt(zero, least);
-    size = builder_.Select(exists, size, zero);
-    return builder_.Make(OpKind::MakeBlock, {start, size, zero}, types_.Block(axis));
-  }
-
   void Rewrite(ir::LoadOp load, const ir::Access& access, const std::vector<size_t>& shared) {
     builder_.StandAt(load.op);
     ir::Access narrow = access;
@@ -165,10 +116,11 @@ class Sharing {
     ir::AxisList window_axes;
     ir::Access relation;
     for (size_t d : shared) {
-      std::vector<Term> terms = *WindowTerms(load, access.dims[d]);
-      int64_t extent = WindowExtent(terms);
+      WindowTerms terms = *TermsOf(load, access.dims[d]);
+      int64_t extent = WindowExtent(kernel_, terms);
       AxisId axis = kernel_.AddAxis({name_, types_.sizes().Constant(extent), nullptr, {}});
-      Value* block = MakeWindow(terms, access.dims[d], axis);
+      Value* offset = builder_.SizeValue(access.dims[d].offset);
+      Value* block = MakeWindow(builder_, terms, offset, axis);
       Size one = types_.sizes().Constant(1);
       narrow.dims[d] = {{{one, static_cast<uint32_t>(operands.size())}},
                         types_.sizes().Constant(0)};

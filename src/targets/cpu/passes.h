@@ -94,6 +94,15 @@ KDL_KERNEL_PASS(
               {&kTilesSelected, "the tile of an operand needs constant axes"}});
 
 KDL_KERNEL_PASS(
+    ComputeWindows, .name = "compute-windows",
+    .summary = "computes equal terms of overlapping windows of a reduction only once",
+    .needs = {{&kFnsInlined, "windows are visible only after their fns are inlined"},
+              {&kReductionOrderFixed,
+               "only a reduction with a fixed order can read its elements from a window"},
+              {&kBoundsChecked, "a window is computed only if its accesses are inside"},
+              {&kTilesSelected, "whether a window saves work depends on the sizes of blocks"}});
+
+KDL_KERNEL_PASS(
     NarrowIntegers, .name = "narrow-integers",
     .summary = "computes with 8 or 16 bits where all values fit and only narrow results remain",
     .needs = {{&kFnsInlined, "the ranges of a fn's results are not known"}});
