@@ -5,17 +5,11 @@ The results must have the same bits as with one rank, for numbers of ranks that 
 than rows. Compiled programs in MPI applications in C++ and C must have these bits, too. If a fetch is removed from a program, its results must change. If one process fails, all must end. What is sent
 must be what `kernelc explain --communication` says, and no less than what the interpreter counts.
 
-tests/run/ranks.py                # a random selection of programs, which changes every day
-tests/run/ranks.py --programs 200
+tests/run/ranks.py
 """
 
-import argparse
-import datetime
 import json
-import math
-import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
@@ -315,73 +309,7 @@ def long_loop(folder):
           f"explaining a long loop: {done.returncode}, {done.stdout}{done.stderr}")
 
 
-def random_program(draw):
-    """Returns a program with random indices and distributions, and a number of ranks for it."""
-    def index(name, other):
-        factor = draw.choice(["", "", "2 * ", "-"])
-        text = f"{factor}{name} + {draw.randint(-5, 5)}"
-        return draw.choice([text, text, f"{text} + {other}", f"iota({name}) / 2", f"{name} + s"])
-
-    def read(tensor, binders):
-        first, second = binders
-        return f"{tensor}[{index(first, second)}, {index(second, first)} else 0.5]"
-
-    shape = draw.choice(["", "", "2, 3", "3, 1", "1, 4"])
-    by = [draw.choice(["(M, _)", "(_, N)"] + ["(M, N)"] * (2 if shape else 0)) for _ in range(3)]
-    step = draw.choice([1, 2, 4, 7])
-    condition = draw.choice(["", "if iota(i) % 3 == 0 then x[i, j] else ", "if iota(j) < 4 then x[i, j] else "])
-    text = f"""
-device grid = ranks({shape});
-kernel first(s: i64, x: in f32[M, N], y: out f32[M, N]) {{
-    spmd for i in M by {step}, j in N by 8 {{ y[i, j] = {condition}{read("x", "ij")} + {read("x", "ij")}; }}
-}}
-kernel second(s: i64, x: in f32[M, N], y: in f32[M, N], z: out f32[M, N]) {{
-    spmd for j in N by 3, i in M by {draw.choice(["4", "B"])} {{ z[i, j] = {read("x", "ij")} - {read("y", "ij")}; }}
-}}
-export program whole(x: in f32[M, N], y: out f32[M, N], s: i64) {{
-    let a: f32[M, N] on grid by {by[0]};
-    let b: f32[M, N] on grid by {by[1]};
-    let c: f32[M, N] on grid by {by[1]} = 0.25;
-    copy(x, a);
-    for t in 0..3 {{
-        spmd first(s, a, b);
-        spmd second(s + t, b, a, c);
-        {draw.choice(["swap(b, c);", "spmd second(2, c, b, a);", "copy(c, b);", "copy(b, a);"])}
-    }}
-    copy(c, y);
-}}
-"""
-    ranks = math.prod(map(int, shape.split(","))) if shape else draw.randint(2, 6)
-    return text.replace("by B", "by 16"), ranks
-
-
-def random_programs(folder, count):
-    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
-    print(f"seed {seed}")
-    draw = random.Random(seed)
-    refused = 0
-    for number in range(count):
-        file = folder / "random.kdl"
-        text, ranks = random_program(draw)
-        file.write_text(text)
-        words = ["kernelc", "run", str(file), "--set", f"M={draw.randint(1, 20)}", "--set", f"N={draw.randint(1, 20)}",
-                 "--arg", "x=random:1", "--arg", f"s={draw.randint(-3, 3)}", "--out", "y=@y.npy", "--device"]
-        one = outputs([*words, "grid=ranks?count=1"], folder)
-        if isinstance(one, str):
-            refused += 1
-            check("E0457" in one, f"program {number} fails: {one}\n{file.read_text()}")
-            continue
-        got = outputs([*words, f"grid=ranks?count={ranks}"], folder)
-        check(got == one, f"program {number} differs with {ranks} ranks: {' '.join(words)}\n{file.read_text()}")
-        compare_traffic(file, words[3:words.index("--out")], ranks, folder, False)
-    print(f"{count} random programs, {refused} refused")
-    check(refused * 20 <= count, f"{refused} of {count} programs are refused")
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--programs", type=int, default=20)
-    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         in_one_process(folder)
@@ -390,7 +318,6 @@ def main():
         without_fetches(folder)
         traffic(folder)
         long_loop(folder)
-        random_programs(folder, options.programs)
         in_processes(folder)
         built(folder)
     return checks.end()

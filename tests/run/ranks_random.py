@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Runs random programs over ranks: their results must be those of one host, bit for bit.
+
+Half of the programs compute elements from their neighbors. The others reduce values of which some depend on the blocks of the
+loop, into tensors that keep all, some or none of the loop's variables. At most 5 % of the programs may be refused.
+
+tests/run/ranks_random.py                # a random selection of programs, which changes every day
+tests/run/ranks_random.py --programs 200
+"""
+
+import argparse
+import datetime
+import math
+import os
+import pathlib
+import random
+import re
+import sys
+import tempfile
+
+from ranks import compare_traffic, outputs
+from shared import checks
+
+SHAPES = ["", "", "2, 3", "3, 1", "1, 4"]
+
+
+def draw_distributions(draw, shape, count):
+    """Returns distributions of matrices over a grid of this shape."""
+    return [draw.choice(["(M, _)", "(_, N)"] + ["(M, N)"] * (2 if shape else 0)) for _ in range(count)]
+
+
+def draw_read(draw, tensor, first, second):
+    """Returns a read of elements near those with these indices, or far from them."""
+    def index(name, other):
+        factor = draw.choice(["", "", "2 * ", "-"])
+        text = f"{factor}{name} + {draw.randint(-5, 5)}"
+        return draw.choice([text, text, f"{text} + {other}", f"iota({name}) / 2", f"{name} + s"])
+
+    return f"{tensor}[{index(first, second)}, {index(second, first)} else 0.5]"
+
+
+def computed(draw, shape):
+    """Returns a program whose kernels compute elements with random indices and distributions."""
+    def read(tensor):
+        return draw_read(draw, tensor, "i", "j")
+
+    by = draw_distributions(draw, shape, 2)
+    step = draw.choice([1, 2, 4, 7])
+    condition = draw.choice(["", "if iota(i) % 3 == 0 then x[i, j] else ", "if iota(j) < 4 then x[i, j] else "])
+    return f"""
+kernel first(s: i64, x: in f32[M, N], y: out f32[M, N]) {{
+    spmd for i in M by {step}, j in N by 8 {{ y[i, j] = {condition}{read("x")} + {read("x")}; }}
+}}
+kernel second(s: i64, x: in f32[M, N], y: in f32[M, N], z: out f32[M, N]) {{
+    spmd for j in N by 3, i in M by {draw.choice([4, 16])} {{ z[i, j] = {read("x")} - {read("y")}; }}
+}}
+export program whole(x: in f32[M, N], y: out f32[M, N], s: i64) {{
+    let a: f32[M, N] on grid by {by[0]};
+    let b: f32[M, N] on grid by {by[1]};
+    let c: f32[M, N] on grid by {by[1]} = 0.25;
+    copy(x, a);
+    for t in 0..3 {{
+        spmd first(s, a, b);
+        spmd second(s + t, b, a, c);
+        {draw.choice(["swap(b, c);", "spmd second(2, c, b, a);", "copy(c, b);", "copy(b, a);"])}
+    }}
+    copy(c, y);
+}}
+"""
+
+
+class Reductions:
+    """Draws a program that reduces a matrix into several tensors in one loop."""
+
+    KEPT = {"[M]": "i", "[N]": "j", "[M, N]": "ij", "[1]": "", "[3, M]": "i"}
+    INDICES = {"[M]": "i", "[N]": "j", "[M, N]": "i, j", "[1]": "0", "[3, M]": "1, i"}
+
+    def __init__(self, draw, shape):
+        self.draw, self.shape = draw, shape
+        self.blocks = {"i": draw.choice([1, 2, 4, 7]), "j": draw.choice([1, 3, 8])}
+        if draw.random() < 0.3:
+            self.blocks["k"] = 2  # a variable that is never kept
+        self.targets = []
+
+    def value(self, kept, type_):
+        """Returns a value that has at most the ranges `kept`. It may depend on the blocks of any variable."""
+        reads = [draw_read(self.draw, name, "i", "j") for name in "xz"] + ["x[i, j]"] * 4 + ["z[i, j]"] * 2
+        value = self.draw.choice(reads)
+        if self.draw.random() < 0.4:
+            value += f" * {self.draw.choice(reads)}"
+        if "k" in self.blocks and self.draw.random() < 0.5:
+            value = f"({value}) * w[k]"
+        if self.draw.random() < 0.2:
+            value = f"(if iota({self.draw.choice('ij')}) % 3 == 0 then {value} else 0.25)"
+        # A variable that does not index the result must be summed. A kept one may be, for each block.
+        over = [name for name in self.blocks if name not in kept and f"{name}" in "ij" or f"[{name}]" in value]
+        over += [name for name in kept if self.draw.random() < 0.15]
+        if over:
+            value = f"{self.draw.choice(['sum', 'sum', 'max'])}({value} over {', '.join(over)})"
+        if self.draw.random() < 0.3:
+            value += f" * ({self.draw.choice(list(self.blocks))}.{self.draw.choice(['start', 'size', 'index'])} as f32)"
+        return f"({value}) as i64" if type_ == "i64" else value
+
+    def target(self):
+        sizes = self.draw.choice(list(self.KEPT))
+        type_ = self.draw.choice(["f32", "f32", "i64"])
+        op = self.draw.choice(["+=", "+=", "-=", "max=", "min="])
+        name = f"t{len(self.targets)}"
+        by = ""
+        dims = [size for size in sizes[1:-1].split(", ")]
+        known = [d for d, size in enumerate(dims) if size in "MN" and (not self.shape or d < 2)]
+        if known and self.draw.random() < 0.75:
+            chosen = self.draw.sample(known, self.draw.randint(1, len(known) if self.shape else 1))
+            by = f" on grid by ({', '.join(size if d in chosen else '_' for d, size in enumerate(dims))})"
+        first = self.draw.choice(["", f" = {self.draw.choice(['0', '2'])}{'.5' if type_ == 'f32' else ''}"])
+        self.targets.append((name, f"{type_}{sizes}", "inout" if first else "out", by, first))
+        return f"reduce {name}[{self.INDICES[sizes]}] {op} {self.value(self.KEPT[sizes], type_)};"
+
+    def program(self):
+        by = draw_distributions(self.draw, self.shape, 2)
+        body = "\n        ".join(self.target() for _ in range(self.draw.randint(1, 3)))
+        order = self.draw.sample(sorted(self.blocks), len(self.blocks))
+        sizes = {"i": "M", "j": "N", "k": "5"}
+        loop = ", ".join(f"{name} in {sizes[name]} by {self.blocks[name]}" for name in order)
+        params = "".join(f", {name}: {direction} {type_}" for name, type_, direction, _, _ in self.targets)
+        names = [name for name, *_ in self.targets]
+        lets = "\n    ".join(f"let own_{name}: {type_}{by}{first};" for name, type_, _, by, first in self.targets)
+        copies = "\n    ".join(f"copy(own_{name}, {name});" for name in names)
+        return f"""
+kernel reduced(s: i64, x: in f32[M, N], z: in f32[M, N], w: in f32[5]{params}) {{
+    spmd for {loop} {{
+        {body}
+    }}
+}}
+kernel moved(x: in f32[M, N], z: in f32[M, N], y: out f32[M, N]) {{
+    spmd for i in M by 4, j in N by 8 {{ y[i, j] = x[i, j] - 0.5 * z[i + 1, j else 0.0]; }}
+}}
+export program whole(x: in f32[M, N], w: in f32[5], {", ".join(f"{name}: out {type_}" for name, type_, *_ in self.targets)}, s: i64) {{
+    let a: f32[M, N] on grid by {by[0]};
+    let b: f32[M, N] on grid by {by[1]};
+    let c: f32[M, N] on grid by {by[0]};
+    {lets}
+    copy(x, a);
+    copy(x, b);
+    for t in 0..2 {{
+        spmd reduced(s, a, b, w, {", ".join(f"own_{name}" for name in names)});
+        spmd moved(a, b, c);
+        swap(a, c);
+    }}
+    {copies}
+}}
+"""
+
+
+def check_program(draw, number, folder):
+    """Returns whether a random program is refused."""
+    shape = draw.choice(SHAPES)
+    reduces = draw.random() < 0.5
+    body = Reductions(draw, shape).program() if reduces else computed(draw, shape)
+    ranks = math.prod(map(int, shape.split(","))) if shape else draw.randint(2, 6)
+    file = folder / "random.kdl"
+    file.write_text(f"device grid = ranks({shape});{body}")
+    plain = folder / "plain.kdl"
+    plain.write_text(re.sub(r" on grid by \([^)]*\)", "", body))
+    names = re.findall(r"(\w+): out", body[body.index("export program"):])
+    arguments = ["--set", f"M={draw.randint(1, 40)}", "--set", f"N={draw.randint(1, 20)}", "--arg", "x=random:1",
+                 "--arg", f"s={draw.randint(-3, 3)}"]
+    words = [*arguments, *[word for name in names for word in ("--out", f"{name}=@{name}.npy")]]
+    one = outputs(["kernelc", "run", str(plain), *words], folder)
+    checks.expect(f"program {number} fails without ranks: {one}\n{plain.read_text()}", isinstance(one, dict))
+    got = outputs(["kernelc", "run", str(file), *words, "--device", f"grid=ranks?count={ranks}"], folder)
+    if isinstance(got, str) and re.search(r"random\.kdl:\d+:\d+: error: .* \[E04\d\d\]", got):
+        return got
+    checks.expect(f"program {number} differs with {ranks} ranks: {' '.join(words)}\n{file.read_text()}"
+                  f"{got if isinstance(got, str) else ''}", got == one)
+    compare_traffic(file, arguments, ranks, folder, False)
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", type=int, default=20)
+    options = parser.parse_args()
+    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        reasons = [check_program(draw, number, pathlib.Path(name)) for number in range(options.programs)]
+    refused = [reason for reason in reasons if reason]
+    print(f"{options.programs} random programs, {len(refused)} refused")
+    checks.expect(f"{len(refused)} of {options.programs} programs are refused, such as\n{''.join(refused[:1])}",
+                  len(refused) * 20 <= options.programs)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
