@@ -29,11 +29,34 @@ static inline int64_t kdl_owned_end(const kdl_program* run, const kdl_ranks* ran
   return kdl_goes(run) ? kdl_ranks_owned_end(ranks, size, rank, axis) : 0;
 }
 
+static inline int64_t kdl_owned_blocks(const kdl_program* run, const kdl_ranks* ranks, int64_t size,
+                                       int64_t rank, int64_t axis, int64_t block) {
+  return kdl_goes(run) ? kdl_ranks_owned_blocks(ranks, size, rank, axis, block) : 0;
+}
+static inline int64_t kdl_owned_block_first(const kdl_program* run, const kdl_ranks* ranks,
+                                            int64_t size, int64_t rank, int64_t number,
+                                            int64_t axis, int64_t block) {
+  return kdl_goes(run) ? kdl_ranks_owned_block_first(ranks, size, rank, axis, block, number) : 0;
+}
+static inline int64_t kdl_owned_block_end(const kdl_program* run, const kdl_ranks* ranks,
+                                          int64_t size, int64_t rank, int64_t number, int64_t axis,
+                                          int64_t block) {
+  return kdl_goes(run) ? kdl_ranks_owned_block_end(ranks, size, rank, axis, block, number) : 0;
+}
+
 /* Distributes a tensor that has just been allocated. */
 static inline void kdl_distribute(kdl_program* run, kdl_ranks* ranks, const kdl_array* tensor,
                                   const int64_t* axes, int32_t count) {
   (void)count;
-  if (kdl_goes(run)) kdl_note(run, kdl_ranks_add(ranks, tensor, axes), NULL);
+  if (kdl_goes(run)) kdl_note(run, kdl_ranks_add(ranks, tensor, axes, NULL), NULL);
+}
+static inline void kdl_distribute_blocks(kdl_program* run, kdl_ranks* ranks,
+                                         const kdl_array* tensor, const int64_t* axes,
+                                         int32_t axis_count, const int64_t* blocks,
+                                         int32_t block_count) {
+  (void)axis_count;
+  (void)block_count;
+  if (kdl_goes(run)) kdl_note(run, kdl_ranks_add(ranks, tensor, axes, blocks), NULL);
 }
 
 /* Waits for the events in `after`, which write what is sent. */

@@ -54,10 +54,21 @@ int64_t kdl_ranks_end(const kdl_ranks* ranks);
 int64_t kdl_ranks_owned_first(const kdl_ranks* ranks, int64_t size, int64_t rank, int64_t axis);
 int64_t kdl_ranks_owned_end(const kdl_ranks* ranks, int64_t size, int64_t rank, int64_t axis);
 
+/* If the dimension is distributed in blocks of this length, which the ranks own in turn, return how many blocks the rank owns,
+ * and the first and the end of the indices in one of them. */
+int64_t kdl_ranks_owned_blocks(const kdl_ranks* ranks, int64_t size, int64_t rank, int64_t axis,
+                               int64_t block);
+int64_t kdl_ranks_owned_block_first(const kdl_ranks* ranks, int64_t size, int64_t rank,
+                                    int64_t axis, int64_t block, int64_t number);
+int64_t kdl_ranks_owned_block_end(const kdl_ranks* ranks, int64_t size, int64_t rank, int64_t axis,
+                                  int64_t block, int64_t number);
+
 /* Adds a distributed tensor. `memories` contains a whole tensor for each rank of this process. `axes` contains, for each
- * dimension, the axis along which it is distributed, -2 for all ranks, or -1. In the following functions, `tensor` is the
- * first of the memories. The caller keeps the memories until it removes the tensor. */
-kdl_error* kdl_ranks_add(kdl_ranks* ranks, const kdl_array* memories, const int64_t* axes);
+ * dimension, the axis along which it is distributed, -2 for all ranks, or -1. `blocks` contains the length of the blocks in
+ * which the dimension is distributed, or 0 if each rank owns adjacent indices; it may be NULL if all are 0. In the following
+ * functions, `tensor` is the first of the memories. The caller keeps the memories until it removes the tensor. */
+kdl_error* kdl_ranks_add(kdl_ranks* ranks, const kdl_array* memories, const int64_t* axes,
+                         const int64_t* blocks);
 void kdl_ranks_remove(kdl_ranks* ranks, const kdl_array* tensor);
 
 /* Requests the elements first[d] .. end[d] - 1 of each dimension for a rank. All processes must make the same requests for all

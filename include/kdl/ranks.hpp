@@ -32,8 +32,26 @@ class Ranks {
     return kdl_ranks_owned_end(ranks_.get(), size, rank, axis);
   }
 
+  // The blocks of a rank in a dimension that is distributed in blocks, and the indices in one of them.
+  std::int64_t OwnedBlocks(std::int64_t size, std::int64_t rank, std::int64_t axis,
+                           std::int64_t block) const {
+    return kdl_ranks_owned_blocks(ranks_.get(), size, rank, axis, block);
+  }
+  std::int64_t OwnedBlockFirst(std::int64_t size, std::int64_t rank, std::int64_t number,
+                               std::int64_t axis, std::int64_t block) const {
+    return kdl_ranks_owned_block_first(ranks_.get(), size, rank, axis, block, number);
+  }
+  std::int64_t OwnedBlockEnd(std::int64_t size, std::int64_t rank, std::int64_t number,
+                             std::int64_t axis, std::int64_t block) const {
+    return kdl_ranks_owned_block_end(ranks_.get(), size, rank, axis, block, number);
+  }
+
   void Add(const Tensor& tensor, const std::vector<std::int64_t>& axes) const {
-    Check(kdl_ranks_add(ranks_.get(), &tensor.array(), axes.data()));
+    Check(kdl_ranks_add(ranks_.get(), &tensor.array(), axes.data(), nullptr));
+  }
+  void AddBlocks(const Tensor& tensor, const std::vector<std::int64_t>& axes,
+                 const std::vector<std::int64_t>& blocks) const {
+    Check(kdl_ranks_add(ranks_.get(), &tensor.array(), axes.data(), blocks.data()));
   }
   // Waits for the events in `after`, which write what is sent.
   void Fetch(const Tensor& tensor, std::int64_t rank, const std::vector<std::int64_t>& first,

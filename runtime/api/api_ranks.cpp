@@ -15,6 +15,7 @@
 using namespace kdl::runtime;
 using kdl::ranks::Box;
 using kdl::ranks::Exchange;
+using kdl::ranks::kMostBlock;
 using kdl::ranks::Ownership;
 using kdl::ranks::RankGrid;
 using kdl::ranks::WholeBox;
@@ -233,16 +234,18 @@ struct kdl_ranks {
 
   Error Overwrite(const RankTensor& tensor) const {
     const Ownership& ownership = tensor.exchange.ownership();
+    Error failed;
     for (std::int64_t rank = first; rank < end; ++rank) {
-      for (const Box& box : Difference(WholeBox(ownership.sizes()), ownership.Owned(rank))) {
-        const kdl_array foreign =
-            PartOf(tensor.memories[static_cast<std::size_t>(rank - first)], box);
-        KDL_RETURN_IF_ERROR(WithRows(foreign, KDL_MAP_READ_WRITE, [](char* row, std::size_t bytes) {
-          std::memset(row, kForeignByte, bytes);
-        }));
-      }
+      const kdl_array& memory = tensor.memories[static_cast<std::size_t>(rank - first)];
+      ownership.ForEachOwner(
+          WholeBox(ownership.sizes()), rank, [&](std::int64_t owner, const Box& box) {
+            if (owner == rank || failed) return;
+            failed = WithRows(
+                PartOf(memory, box), KDL_MAP_READ_WRITE,
+                [](char* row, std::size_t bytes) { std::memset(row, kForeignByte, bytes); });
+          });
     }
-    return nullptr;
+    return failed;
   }
 };
 
@@ -318,16 +321,35 @@ std::int64_t kdl_ranks_owned_end(const kdl_ranks* ranks, std::int64_t size, std:
   return ranks->grid.Owned(size, rank, axis).end;
 }
 
-kdl_error* kdl_ranks_add(kdl_ranks* ranks, const kdl_array* memories, const std::int64_t* axes) {
+std::int64_t kdl_ranks_owned_blocks(const kdl_ranks* ranks, std::int64_t size, std::int64_t rank,
+                                    std::int64_t axis, std::int64_t block) {
+  return ranks->grid.CountOwnedBlocks(size, rank, axis, block);
+}
+std::int64_t kdl_ranks_owned_block_first(const kdl_ranks* ranks, std::int64_t size,
+                                         std::int64_t rank, std::int64_t axis, std::int64_t block,
+                                         std::int64_t number) {
+  return ranks->grid.OwnedBlock(size, rank, axis, block, number).first;
+}
+std::int64_t kdl_ranks_owned_block_end(const kdl_ranks* ranks, std::int64_t size, std::int64_t rank,
+                                       std::int64_t axis, std::int64_t block, std::int64_t number) {
+  return ranks->grid.OwnedBlock(size, rank, axis, block, number).end;
+}
+
+kdl_error* kdl_ranks_add(kdl_ranks* ranks, const kdl_array* memories, const std::int64_t* axes,
+                         const std::int64_t* blocks) {
   KDL_RETURN_IF_UNUSABLE(ranks, memories);
   return Guard([&]() -> Error {
     const kdl_tensor& view = memories[0].view;
     if (view.rank > 0 && axes == nullptr) return Invalid("a distributed tensor has no axes");
     std::vector<std::int64_t> sizes(view.size, view.size + view.rank);
     std::vector<std::int64_t> along(axes, axes + view.rank);
+    std::vector<std::int64_t> lengths;
+    if (blocks != nullptr) lengths.assign(blocks, blocks + view.rank);
+    if (std::ranges::any_of(lengths, [](auto one) { return one < 0 || one > kMostBlock; }))
+      return Invalid("the blocks of a distributed dimension have 1 to ", kMostBlock, " indices");
     ranks->tensors[memories[0].buffer] = {
         {memories, memories + (ranks->end - ranks->first)},
-        Exchange(Ownership(ranks->grid, std::move(sizes), std::move(along)))};
+        Exchange(Ownership(ranks->grid, std::move(sizes), std::move(along), std::move(lengths)))};
     return nullptr;
   });
 }

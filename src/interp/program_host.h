@@ -28,6 +28,9 @@ struct AllocRequest {
   /// For each dimension, the axis of the grid of ranks along which it is distributed, kAllRanks, or -1. Empty if the tensor is not
   /// distributed; otherwise each rank of the device gets a memory of its own.
   std::vector<int64_t> rank_axes;
+  /// For each dimension, the length of the blocks in which it is distributed, or 0 if ranks own adjacent indices. Empty if
+  /// all are 0.
+  std::vector<int64_t> rank_blocks = {};
 };
 
 struct TransferRequest {
@@ -116,6 +119,12 @@ struct OwnedRequest {
   int64_t axis = 0;  ///< or kAllRanks
 };
 
+/// Requests a rank's blocks of a dimension that is distributed in blocks of this length.
+struct OwnedBlocksRequest {
+  OwnedRequest dimension;
+  int64_t length = 1;
+};
+
 /// Requests elements of a distributed tensor for a rank: those with these indices in each dimension.
 struct FetchRequest {
   TensorId tensor;
@@ -174,6 +183,14 @@ class ProgramHost {
   virtual RankCounts Ranks(Name) const { return {}; }
   /// Returns the indices that a rank owns.
   virtual IndexPart Owned(const OwnedRequest& request) const { return {0, request.size}; }
+  /// If the dimension is distributed in blocks, return how many of them the rank owns, and the indices in one of them. A rank
+  /// that owns everything has one block.
+  virtual int64_t CountOwnedBlocks(const OwnedBlocksRequest& request) const {
+    return request.dimension.size > 0 ? 1 : 0;
+  }
+  virtual IndexPart OwnedBlock(const OwnedBlocksRequest& request, int64_t) const {
+    return {0, request.dimension.size};
+  }
   /// Returns the memory of one of this process's ranks. It belongs to the tensor and must not be freed.
   virtual TensorId RankMemory(TensorId tensor, int64_t) { return tensor; }
   /// Requests the elements that the rank neither owns nor has received since they were written. FinishFetches sends all

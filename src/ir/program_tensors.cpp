@@ -28,21 +28,29 @@ Name CallersDevice(const Module& module, const Function& program, const Value* p
   return module.devices.empty() ? Name() : module.devices[0].name;
 }
 
-NumberList RankAxesOf(const Value* param) {
-  NumberList axes;
+RankDistribution DistributionOfAlloc(const Op* alloc) {
+  RankDistribution dims;
+  if (!alloc->HasAttr(AttrKey::RankAxes)) return dims;
+  for (int64_t axis : alloc->attr<AttrKey::RankAxes>()) dims.push_back({axis, 0});
+  if (!alloc->HasAttr(AttrKey::RankBlocks)) return dims;
+  auto blocks = alloc->attr<AttrKey::RankBlocks>();
+  for (size_t d = 0; d < dims.size(); ++d) dims[d].block = blocks[d];
+  return dims;
+}
+
+RankDistribution DistributionOfParam(const Value* param) {
+  RankDistribution dims;
   for (const Use& use : param->uses()) {
     const Op* op = use.user;
     if (op->kind() == OpKind::Lives) continue;
     if (op->kind() != OpKind::Copy && op->kind() != OpKind::CopyBack) return {};
     const Op* other = op->operand(op->kind() == OpKind::Copy ? 1 : 0)->def();
-    bool is_distributed =
-        other && other->kind() == OpKind::Alloc && other->HasAttr(AttrKey::RankAxes);
-    if (!is_distributed) return {};
-    auto found = other->attr<AttrKey::RankAxes>();
-    if (!axes.empty() && found != axes) return {};
-    axes = std::move(found);
+    if (!other || other->kind() != OpKind::Alloc) return {};
+    RankDistribution found = DistributionOfAlloc(other);
+    if (found.empty() || (!dims.empty() && found != dims)) return {};
+    dims = std::move(found);
   }
-  return axes;
+  return dims;
 }
 
 }  // namespace kdl::ir

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "ir/module.h"
 
@@ -16,9 +18,23 @@ std::string_view SourceName(const Value* tensor);
 /// devices.
 Name CallersDevice(const Module& module, const Function& program, const Value* param);
 
-/// Returns, for each dimension of a parameter of a program, the axis of the grid of ranks along which it is distributed, or -1:
-/// the program only copies it to tensors that are distributed in this way, and back. Returns nothing if the parameter is not
-/// distributed. The module passes must not have run.
-NumberList RankAxesOf(const Value* param);
+/// How a dimension of a tensor is distributed over ranks.
+struct RankDimension {
+  int64_t axis =
+      -1;  ///< the axis of the grid of ranks, kAllRanks, or -1 if the dimension is not distributed
+  int64_t block =
+      0;  ///< the length of the blocks that the ranks own in turn; 0: they own adjacent indices
+
+  bool is_distributed() const { return axis != -1; }
+  bool operator==(const RankDimension&) const = default;
+};
+/// The dimensions of a tensor; empty if it is not distributed.
+using RankDistribution = std::vector<RankDimension>;
+
+/// Returns how the tensor of an `alloc` is distributed.
+RankDistribution DistributionOfAlloc(const Op* alloc);
+/// Returns how a parameter of a program is distributed: the program only copies it to tensors that are distributed in this way,
+/// and back. The module passes must not have run.
+RankDistribution DistributionOfParam(const Value* param);
 
 }  // namespace kdl::ir

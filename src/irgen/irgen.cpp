@@ -200,7 +200,7 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   for (const sema::ParamInfo& param : checked.params) {
     GenSizeName(gen, param.entity);
     if (param.entity->on != nullptr) GenLives(gen, param.entity);
-    if (!param.entity->rank_axes.empty()) GenDistributedParam(gen, param);
+    if (!param.entity->distribution.empty()) GenDistributedParam(gen, param);
   }
   bool returns = function.kind == ir::FunctionKind::Fn &&
                  (checked.result.is_value() || checked.result.is_tuple());
@@ -210,7 +210,7 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   }
   GenBlock(gen, *checked.item->body);
   for (const sema::ParamInfo& param : checked.params)
-    if (!param.entity->rank_axes.empty()) GenCopyToCaller(gen, param);
+    if (!param.entity->distribution.empty()) GenCopyToCaller(gen, param);
   if (gen.function.kind == ir::FunctionKind::Kernel) {
     ir::Region* end = gen.builder.region();
     FillReducedOutputs(gen);

@@ -72,11 +72,14 @@ bool IsOwned(const proofs::NeededPart& needed, const RankArgument& argument,
              const std::vector<LaunchAxis>& axes, const std::vector<proofs::KernelPart>& parts,
              int64_t reach = 0) {
   for (size_t d = 0; d < needed.dims.size(); ++d) {
-    if ((*argument.axes)[d] == -1) continue;
-    auto axis = std::ranges::find(axes, (*argument.axes)[d], &LaunchAxis::axis);
-    bool is_same = axis != axes.end() && axis->size == argument.tensor->type()->dims[d];
+    const ir::RankDimension& dim = (*argument.distribution)[d];
+    if (!dim.is_distributed()) continue;
+    auto axis = std::ranges::find(axes, dim.axis, &LaunchAxis::axis);
+    bool is_same = axis != axes.end() && axis->size == argument.tensor->type()->dims[d] &&
+                   axis->block == dim.block;
     auto at = static_cast<size_t>(axis - axes.begin());
-    if (!is_same || !IsWithin(needed.dims[d], parts[at], reach)) return false;
+    // Blocks may have no more elements than their neighbours.
+    if (!is_same || !IsWithin(needed.dims[d], parts[at], dim.block > 0 ? 0 : reach)) return false;
   }
   return true;
 }
@@ -143,9 +146,10 @@ class Distributor {
     if (margins) {
       LaunchDivided(shared, *needs, *margins);
     } else {
-      code.FetchNeeds(*part.kernel, *needs, [&](Value* rank) { return OwnedParts(shared, rank); });
-      ForEachPart(shared, [&](Value* rank, const std::vector<PartValues>& owned) {
-        LaunchPart(shared, rank, owned);
+      code.FetchNeeds(*part.kernel, *needs, ForOwnedParts(shared));
+      MakeLoop(code.b(), {code.ranks().first, code.ranks().end}, [&](Value* rank) {
+        ForOwnedParts(shared)(
+            rank, [&](const std::vector<PartValues>& owned) { LaunchPart(shared, rank, owned); });
       });
     }
     for (const RankArgument& argument : arguments) {
@@ -208,7 +212,20 @@ class Distributor {
     return owned;
   }
 
-  /// Creates a loop over the ranks of this process.
+  /// Creates code for each box that a rank owns.
+  LaunchCode::ForPartsOfRank ForOwnedParts(const SharedLaunch& shared) const {
+    std::vector<Size> sizes;
+    ir::RankDistribution dims;
+    for (const LaunchAxis& axis : shared.axes) {
+      sizes.push_back(axis.size);
+      dims.push_back({axis.axis, axis.block});
+    }
+    return [=, this, &shared](Value* rank, const LaunchCode::PartBody& body) {
+      ops_.ForEachOwned(shared.code.b(), sizes, dims, rank, body);
+    };
+  }
+
+  /// Creates a loop over the ranks of this process, each of which owns one box.
   template <class Body>
   void ForEachPart(const SharedLaunch& shared, Body body) const {
     const RankValues& ranks = shared.code.ranks();
@@ -216,14 +233,19 @@ class Distributor {
              [&](Value* rank) { body(rank, OwnedParts(shared, rank)); });
   }
 
-  /// Runs the blocks of a box, unless it is empty.
+  /// Runs the blocks of a box, which is not empty.
   static void LaunchPart(const SharedLaunch& shared, Value* rank,
                          const std::vector<PartValues>& box) {
-    MakeIf(shared.code.b(), RankOps::HasAny(shared.code.b(), box), [&] {
-      std::vector<Value*> operands = shared.code.InMemoryOf(shared.arguments, rank);
-      for (const PartValues& one : box) operands.insert(operands.end(), {one.first, one.end});
-      shared.code.CreateLaunch(*shared.part.kernel, operands);
-    });
+    std::vector<Value*> operands = shared.code.InMemoryOf(shared.arguments, rank);
+    for (const PartValues& one : box) operands.insert(operands.end(), {one.first, one.end});
+    shared.code.CreateLaunch(*shared.part.kernel, operands);
+  }
+
+  /// Runs the blocks of a box, unless it is empty.
+  static void LaunchIfAny(const SharedLaunch& shared, Value* rank,
+                          const std::vector<PartValues>& box) {
+    MakeIf(shared.code.b(), RankOps::HasAny(shared.code.b(), box),
+           [&] { LaunchPart(shared, rank, box); });
   }
 
   /// Runs the blocks that need nothing of others while messages travel, and then the rest.
@@ -232,15 +254,14 @@ class Distributor {
     auto divided = [&](const std::vector<PartValues>& owned) {
       return DividedPart(shared.code.b(), shared.axes, margins, owned);
     };
-    shared.code.RequestNeeds(*shared.part.kernel, needs,
-                             [&](Value* rank) { return OwnedParts(shared, rank); });
+    shared.code.RequestNeeds(*shared.part.kernel, needs, ForOwnedParts(shared));
     ForEachPart(shared, [&](Value* rank, const std::vector<PartValues>& owned) {
-      LaunchPart(shared, rank, divided(owned).interior());
+      LaunchIfAny(shared, rank, divided(owned).interior());
     });
     ops_.FinishFetches(shared.code.b());
     ForEachPart(shared, [&](Value* rank, const std::vector<PartValues>& owned) {
       for (const std::vector<PartValues>& side : divided(owned).Rest())
-        LaunchPart(shared, rank, side);
+        LaunchIfAny(shared, rank, side);
     });
   }
 
@@ -270,7 +291,7 @@ class Distributor {
     std::optional<std::vector<RankNeed>> needs = NeedsOf(launch, kernel, arguments, {});
     if (!needs) return;
     LaunchCode code(module_, ops_, launch);
-    code.FetchNeeds(kernel, *needs, [](Value*) { return std::vector<PartValues>(); });
+    code.FetchNeeds(kernel, *needs, [](Value*, const LaunchCode::PartBody& body) { body({}); });
     code.CreateLaunch(kernel, code.InMemoryOf(arguments, code.ranks().first));
     ir::Erase(launch);
   }
@@ -314,7 +335,8 @@ class Distributor {
     for (const RankArgument& argument : arguments) {
       if (argument.is_written) continue;
       std::vector<bool> is_distributed;
-      for (int64_t axis : *argument.axes) is_distributed.push_back(axis != -1);
+      for (const ir::RankDimension& dim : *argument.distribution)
+        is_distributed.push_back(dim.is_distributed());
       proofs::NeededParts needed = proofs::FindNeededParts(
           kernel, module_.types(), kernel.params[argument.param].value, is_distributed, parts);
       if (needed.unknown && !reports) return std::nullopt;
@@ -337,16 +359,17 @@ class Distributor {
   void DistributeCopy(Op* copy) {
     Value* from = copy->operand(0);
     Value* to = copy->operand(1);
-    bool has_source = tensors_.AxesOf(from);
-    bool has_target = tensors_.AxesOf(to);
+    bool has_source = tensors_.FindDistribution(from);
+    bool has_target = tensors_.FindDistribution(to);
     if (!has_source && !has_target) return;
     ir::Builder b(module_, copy);
     RankValues ranks = ops_.Ranks(b);
     if (has_source) {
       MakeLoop(b, {b.I64(0), ranks.count}, [&](Value* rank) {
-        BoxValues box = has_target ? ops_.OwnedBox(b, to, rank) : RankOps::WholeBox(b, from);
-        MakeIf(b, RankOps::HasAny(b, box),
-               [&] { ops_.Fetch(b, from, rank, box, "copy reads it"); });
+        auto fetch = [&](const BoxValues& box) { ops_.Fetch(b, from, rank, box, "copy reads it"); };
+        if (has_target) return ops_.ForEachOwned(b, to, rank, fetch);
+        BoxValues whole = RankOps::WholeBox(b, from);
+        MakeIf(b, RankOps::HasAny(b, whole), [&] { fetch(whole); });
       });
       ops_.FinishFetches(b);
     }
@@ -365,7 +388,7 @@ class Distributor {
   /// Each rank copies what it owns of a parameter to the caller's tensor.
   void DistributeCopyBack(Op* copy) {
     Value* from = copy->operand(0);
-    if (!tensors_.AxesOf(from)) return;
+    if (!tensors_.FindDistribution(from)) return;
     ir::Builder b(module_, copy);
     ForOwned(b, ops_.Ranks(b), from, [&](Value* rank, const BoxValues& box) {
       std::vector<Value*> slices =
@@ -380,7 +403,7 @@ class Distributor {
 
   void DistributeFill(Op* fill) {
     Value* tensor = fill->operand(0);
-    if (!tensors_.AxesOf(tensor)) return;
+    if (!tensors_.FindDistribution(tensor)) return;
     ir::Builder b(module_, fill);
     FillOwnedWith(b, tensor, fill->operand(1));
     ir::Erase(fill);
@@ -395,12 +418,11 @@ class Distributor {
     ops_.Rewritten(b, tensor);
   }
 
-  /// Creates a loop over the ranks of this process that own any elements of the tensor.
+  /// Creates a loop over the boxes of elements of the tensor that the ranks of this process own.
   template <class Body>
   void ForOwned(ir::Builder& b, const RankValues& ranks, const Value* tensor, Body body) {
     MakeLoop(b, {ranks.first, ranks.end}, [&](Value* rank) {
-      BoxValues box = ops_.OwnedBox(b, tensor, rank);
-      MakeIf(b, RankOps::HasAny(b, box), [&] { body(rank, box); });
+      ops_.ForEachOwned(b, tensor, rank, [&](const BoxValues& box) { body(rank, box); });
     });
   }
 

@@ -8,6 +8,9 @@ namespace kdl {
 /// The highest number of ranks of a device.
 inline constexpr int64_t kMostRanks = 65536;
 
+/// The greatest length of the blocks in which a dimension can be distributed.
+inline constexpr int64_t kMostRankBlock = int64_t{1} << 31;
+
 /// In place of an axis of a grid of ranks: a dimension is distributed over all ranks of the grid, in balanced parts.
 inline constexpr int64_t kAllRanks = -2;
 

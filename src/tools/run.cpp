@@ -186,7 +186,7 @@ class RunOfFile {
   void BeSilent() {
     session_.printed.clear();
     for (driver::BoundArgument& argument : bound_->arguments)
-      if (argument.rank_axes.empty()) argument.out_path.clear();
+      if (argument.distribution.empty()) argument.out_path.clear();
   }
 
   void Execute(Compilation& made, kdl_context* context) {

@@ -36,6 +36,7 @@ GRID_RUNS = {
 }
 GRID_OUTPUTS = {"products": "cde", "transposed": "yz", "summed": "s"}
 SHAPES = [(1, 2), (3, 1), (2, 2), (5, 1), (2, 4), (13, 1), (3, 5)]
+BLOCKED_SHAPES = [(1, 3), (3, 1), (2, 2), (2, 4)]
 REDUCE = SOURCE.with_name("ranks_reduce.kdl")
 REDUCE_RUNS = {
     "histogram": ["--set", "N=300", "--set", "Bins=7", "--arg", "x=random:1"],
@@ -84,10 +85,24 @@ def in_one_process(folder):
             check(outputs(program_words(SOURCE, program, ranks), folder) == one, f"{program} differs with {ranks} ranks")
 
 
+def in_blocks(text, length):
+    """Returns the text with each distributed dimension in blocks of this length."""
+    def entry(size):
+        return size if size == "_" else f"{size}: {length}"
+
+    return re.sub(r"by \(([^)]*)\)", lambda found: f"by ({', '.join(map(entry, found[1].split(', ')))})", text)
+
+
+def on_shape(source, shape):
+    """Returns the text with this shape of the grid. For some shapes, dimensions are distributed in blocks."""
+    text = source.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})")
+    return in_blocks(text, shape[1] + 1) if shape in BLOCKED_SHAPES else text
+
+
 def grid_words(program, shape, folder):
     """Writes the programs with this shape of the grid, and returns the file and the words that run one of them."""
     file = folder / "grid.kdl"
-    file.write_text(GRID.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})"))
+    file.write_text(on_shape(GRID, shape))
     outs = [word for name in GRID_OUTPUTS.get(program, "y") for word in ("--out", f"{name}=@{name}.npy")]
     return file, ["kernelc", "run", str(file), "--program", program, *GRID_RUNS[program], *outs]
 
@@ -123,7 +138,7 @@ def reduced(folder):
         check(isinstance(one, dict) and len(one) == len(REDUCE_OUTPUTS[program]), f"{program} fails without ranks: {one}")
         for shape in REDUCE_SHAPES:
             file = folder / "reduce.kdl"
-            file.write_text(REDUCE.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})"))
+            file.write_text(on_shape(REDUCE, shape))
             count = shape[0] * shape[1]
             got = outputs([*reduce_words(file, program), "--device", f"grid=ranks?count={count}"], folder)
             check(got == one, f"{program} differs on a grid of {shape}: {got if isinstance(got, str) else ''}")
@@ -162,7 +177,7 @@ def in_processes(folder):
         for program in REDUCE_RUNS:
             one = of_one_host(program, folder)
             file = folder / "reduce.kdl"
-            file.write_text(REDUCE.read_text().replace("ranks(2, 3)", "ranks(3, 1)"))
+            file.write_text(on_shape(REDUCE, (3, 1)))
             got = outputs([*launcher, "3", *reduce_words(file, program)], folder)
             check(got == one, f"{program} differs in processes of {library}: {got}")
         np.save(folder / "x.npy", np.array([1, 4, 9, 16, -1], np.float32))
@@ -185,8 +200,9 @@ def build_caller(language, library, folder, caller="ranks_caller", files=None):
     caller += ending
     own_root = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
     if not files:
-        (folder / "ranks_reduce.kdl").write_text(REDUCE.read_text().replace("ranks(2, 3)", "ranks(3, 1)"))
-        files = [SOURCE, folder / "ranks_reduce.kdl"] if language == "c++" else [SOURCE]
+        (folder / "ranks_reduce.kdl").write_text(on_shape(REDUCE, (3, 1)))
+        (folder / "ranks.kdl").write_text(in_blocks(SOURCE.read_text(), 2))
+        files = [SOURCE, folder / "ranks_reduce.kdl"] if language == "c++" else [folder / "ranks.kdl"]
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     for file in files:

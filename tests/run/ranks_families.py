@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 import numpy as np
-from ranks import LAUNCHERS, compare_traffic, outputs, run
+from ranks import LAUNCHERS, compare_traffic, on_shape, outputs, run
 from shared import checks
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks_families.kdl"
@@ -54,7 +54,7 @@ def words_of(program, arguments, file):
 
 def on_grid(shape, folder):
     file = folder / "grid.kdl"
-    file.write_text(SOURCE.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})"))
+    file.write_text(on_shape(SOURCE, shape))
     return file
 
 
@@ -76,7 +76,7 @@ def in_one_process(program, arguments, one, folder):
         if count > 1:
             # A partial result that happens to be zero need not be sent.
             compare_traffic(file, words[3:words.index("--out")], count, folder, program != "train")
-    sent = run(["kernelc", "explain", "--communication", str(file), "--ranks", "8", "--program", program, *arguments[program]], folder)
+    sent = run(["kernelc", "explain", "--communication", str(on_grid((8, 1), folder)), "--ranks", "8", "--program", program, *arguments[program]], folder)
     if program == "attention":
         checks.expect(f"attention sends something: {sent.stdout}{sent.stderr}", "nothing is sent" in sent.stdout)
 

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 import numpy as np
-from ranks import BUILT, LAUNCHERS, build_caller, compare_traffic, outputs, run
+from ranks import BUILT, LAUNCHERS, build_caller, compare_traffic, on_shape, outputs, run
 from shared import checks
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks_files.kdl"
@@ -60,7 +60,7 @@ def without_ranks(folder):
 
 def on_grid(shape, folder):
     file = folder / "grid.kdl"
-    file.write_text(SOURCE.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})"))
+    file.write_text(on_shape(SOURCE, shape))
     return file
 
 

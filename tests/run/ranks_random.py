@@ -24,9 +24,15 @@ from shared import checks
 SHAPES = ["", "", "2, 3", "3, 1", "1, 4"]
 
 
+def draw_size(draw, size):
+    """Returns an entry of `by` for a dimension, perhaps with a length of blocks."""
+    return size + draw.choice(["", "", "", ": 1", ": 2", ": 5", ": 16"])
+
+
 def draw_distributions(draw, shape, count):
     """Returns distributions of matrices over a grid of this shape."""
-    return [draw.choice(["(M, _)", "(_, N)"] + ["(M, N)"] * (2 if shape else 0)) for _ in range(count)]
+    forms = [["M", "_"], ["_", "N"]] + [["M", "N"]] * (2 if shape else 0)
+    return [f"({', '.join(size if size == '_' else draw_size(draw, size) for size in draw.choice(forms))})" for _ in range(count)]
 
 
 def draw_read(draw, tensor, first, second):
@@ -34,7 +40,7 @@ def draw_read(draw, tensor, first, second):
     def index(name, other):
         factor = draw.choice(["", "", "2 * ", "-"])
         text = f"{factor}{name} + {draw.randint(-5, 5)}"
-        return draw.choice([text, text, f"{text} + {other}", f"iota({name}) / 2", f"{name} + s"])
+        return draw.choice([name, text, text, f"{text} + {other}", f"iota({name}) / 2", f"{name} + s"])
 
     return f"{tensor}[{index(first, second)}, {index(second, first)} else 0.5]"
 
@@ -111,7 +117,7 @@ class Reductions:
         known = [d for d, size in enumerate(dims) if size in "MN" and (not self.shape or d < 2)]
         if known and self.draw.random() < 0.75:
             chosen = self.draw.sample(known, self.draw.randint(1, len(known) if self.shape else 1))
-            by = f" on grid by ({', '.join(size if d in chosen else '_' for d, size in enumerate(dims))})"
+            by = f" on grid by ({', '.join(draw_size(self.draw, size) if d in chosen else '_' for d, size in enumerate(dims))})"
         first = self.draw.choice(["", f" = {self.draw.choice(['0', '2'])}{'.5' if type_ == 'f32' else ''}"])
         self.targets.append((name, f"{type_}{sizes}", "inout" if first else "out", by, first))
         return f"reduce {name}[{self.INDICES[sizes]}] {op} {self.value(self.KEPT[sizes], type_)};"

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -94,7 +96,8 @@ TEST_CASE("each element of a tensor has one owner, or one for each position alon
       auto owners = [&](const Ownership& ownership) {
         std::vector<int64_t> found;
         for (int64_t rank = 0; rank < 6; ++rank)
-          if (!IsEmpty(Intersection(ownership.Owned(rank), element))) found.push_back(rank);
+          for (const Box& box : ownership.Owned(rank))
+            if (!IsEmpty(Intersection(box, element))) found.push_back(rank);
         return found;
       };
       CHECK(owners(both) == std::vector<int64_t>{i / 3 * 3 + j / 3});
@@ -114,6 +117,60 @@ TEST_CASE("the owners of a box are visited with their parts") {
                          [&](int64_t owner, const Box& part) { owners.emplace_back(owner, part); });
   CHECK(owners ==
         std::vector<std::pair<int64_t, Box>>{{0, {{1, 2}, {0, 2}}}, {2, {{2, 3}, {0, 2}}}});
+}
+
+TEST_CASE("each index of a dimension in blocks belongs to the rank whose turn it is") {
+  for (int64_t size : {0, 1, 4, 5, 13}) {
+    for (int64_t length : {1, 2, 3, 20}) {
+      CAPTURE(size);
+      CAPTURE(length);
+      BlockSharding sharding(size, 3, length);
+      std::vector<int64_t> owners(static_cast<size_t>(size), -1);
+      for (int64_t part = 0; part < 3; ++part) {
+        for (int64_t number = 0; number < sharding.CountOwned(part); ++number) {
+          Indices owned = sharding.Owned(part, number);
+          CHECK(!owned.empty());
+          for (int64_t i = owned.first; i < owned.end; ++i) {
+            CHECK(owners[static_cast<size_t>(i)] == -1);
+            owners[static_cast<size_t>(i)] = part;
+          }
+        }
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        CHECK(owners[static_cast<size_t>(i)] == i / length % 3);
+        sharding.ForEachOwner({i, i + 1}, [&](int64_t part, const Indices& indices) {
+          CHECK(part == i / length % 3);
+          CHECK(indices == Indices{i, i + 1});
+        });
+      }
+    }
+  }
+  BlockSharding large(std::numeric_limits<int64_t>::max(), 2, kMostBlock);
+  CHECK(large.Owned(1, large.CountOwned(1) - 1).end == std::numeric_limits<int64_t>::max());
+}
+
+TEST_CASE(
+    "elements of a tensor in blocks have one owner, and the owners of a box are visited with its "
+    "parts") {
+  RankGrid grid({2, 3});
+  Ownership both(grid, {5, 7}, {0, 1}, {2, 1});
+  for (int64_t i = 0; i < 5; ++i) {
+    for (int64_t j = 0; j < 7; ++j) {
+      Box element{{i, i + 1}, {j, j + 1}};
+      std::vector<int64_t> found;
+      for (int64_t rank = 0; rank < 6; ++rank) {
+        for (const Box& box : both.Owned(rank))
+          if (!IsEmpty(Intersection(box, element))) found.push_back(rank);
+      }
+      CHECK(found == std::vector<int64_t>{i / 2 % 2 * 3 + j % 3});
+    }
+  }
+  Ownership rows(RankGrid({2}), {6, 2}, {0, -1}, {2, 0});
+  std::vector<std::pair<int64_t, Box>> owners;
+  rows.ForEachOwner({{1, 5}, {0, 1}}, 1,
+                    [&](int64_t owner, const Box& part) { owners.emplace_back(owner, part); });
+  CHECK(owners == std::vector<std::pair<int64_t, Box>>{
+                      {0, {{1, 2}, {0, 1}}}, {1, {{2, 4}, {0, 1}}}, {0, {{4, 5}, {0, 1}}}});
 }
 
 TEST_CASE("an intersection of disjoint parts is empty") {

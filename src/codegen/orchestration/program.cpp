@@ -242,6 +242,8 @@ void ProgramPrinter::PrintOp(const Op* op) {
       {OpKind::Yield, &ProgramPrinter::PrintNothing},
       {OpKind::Ranks, &ProgramPrinter::PrintRanks},
       {OpKind::Owned, &ProgramPrinter::PrintOwned},
+      {OpKind::OwnedBlocks, &ProgramPrinter::PrintOwnedBlocks},
+      {OpKind::OwnedBlock, &ProgramPrinter::PrintOwnedBlock},
       {OpKind::RankMemory, &ProgramPrinter::PrintRankMemory},
       {OpKind::Fetch, &ProgramPrinter::PrintFetch},
       {OpKind::FinishFetches, &ProgramPrinter::PrintFinishFetches},

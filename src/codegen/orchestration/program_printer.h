@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -200,7 +201,12 @@ class ProgramPrinter {
   /// Returns the variable of the ranks of an op's device.
   const std::string& RanksOf(const ir::Op* op) const;
   void PrintRanks(const ir::Op* op);
+  /// Prints the results of an op about what a rank owns, each as a constant with the request and the name in `numbers`.
+  void PrintOwnedNumbers(const ir::Op* op,
+                         std::initializer_list<std::pair<Request, std::string_view>> numbers);
   void PrintOwned(const ir::Op* op);
+  void PrintOwnedBlocks(const ir::Op* op);
+  void PrintOwnedBlock(const ir::Op* op);
   void PrintRankMemory(const ir::Op* op);
   void PrintFetch(const ir::Op* op);
   void PrintStartFetches(const ir::Op* op);

@@ -42,20 +42,34 @@ void ProgramPrinter::PrintRanks(const Op* op) {
     variables_[op->result(i)] = syntax_->Text({kRequests[i], RanksOf(op), {}});
 }
 
-void ProgramPrinter::PrintOwned(const Op* op) {
-  static constexpr std::pair<Request, std::string_view> kParts[] = {{Request::OwnedFirst, "first"},
-                                                                    {Request::OwnedEnd, "end"}};
-  for (size_t i = 0; i < op->results().size(); ++i) {
-    const Value* result = op->result(i);
-    if (needs_.Uses(result) == 0) continue;
-    Call call{kParts[i].first, RanksOf(op), {}};
+void ProgramPrinter::PrintOwnedNumbers(
+    const Op* op, std::initializer_list<std::pair<Request, std::string_view>> numbers) {
+  const Value* const* result = op->results().data();
+  for (const auto& [request, wanted] : numbers) {
+    const Value* number = *result++;
+    if (needs_.Uses(number) == 0) continue;
+    Call call{request, RanksOf(op), {}};
     for (const Value* operand : op->operands())
       call.items.emplace_back(Unwrapped(Text(operand, LiteralStyle::Plain)));
     call.items.emplace_back(fmt::format("{}", op->attr<AttrKey::RankAxis>()));
+    if (op->HasAttr(AttrKey::RankBlock))
+      call.items.emplace_back(fmt::format("{}", op->attr<AttrKey::RankBlock>()));
     std::string text = syntax_->Text(call);
-    const std::string& name = NewVariable(result, Wanted(result, std::string(kParts[i].second)));
+    const std::string& name = NewVariable(number, Wanted(number, std::string(wanted)));
     syntax_->Constant(writer_, Scalar::I64, name, text, true, Place(op));
   }
+}
+
+void ProgramPrinter::PrintOwned(const Op* op) {
+  PrintOwnedNumbers(op, {{Request::OwnedFirst, "first"}, {Request::OwnedEnd, "end"}});
+}
+
+void ProgramPrinter::PrintOwnedBlocks(const Op* op) {
+  PrintOwnedNumbers(op, {{Request::OwnedBlocks, "blocks"}});
+}
+
+void ProgramPrinter::PrintOwnedBlock(const Op* op) {
+  PrintOwnedNumbers(op, {{Request::OwnedBlockFirst, "first"}, {Request::OwnedBlockEnd, "end"}});
 }
 
 void ProgramPrinter::PrintRankMemory(const Op* op) {

@@ -33,10 +33,15 @@ void ProgramPrinter::PrintAlloc(const Op* op) {
   syntax_->Print(writer_, call, given, "");
   Own(Owned::Kind::Tensor, given.tensor);
   if (!op->HasAttr(AttrKey::RankAxes)) return;
-  std::vector<std::string> axes;
-  for (int64_t axis : op->attr<AttrKey::RankAxes>()) axes.push_back(fmt::format("{}", axis));
-  Call distribute{Request::Distribute, RanksOf(op), {}};
-  distribute.items = {TensorText(op->result()), {Item::Kind::Sizes, std::move(axes)}};
+  auto texts = [](const ir::NumberList& numbers) {
+    std::vector<std::string> printed;
+    for (int64_t number : numbers) printed.push_back(fmt::format("{}", number));
+    return Item(Item::Kind::Sizes, std::move(printed));
+  };
+  const bool has_blocks = op->HasAttr(AttrKey::RankBlocks);
+  Call distribute{has_blocks ? Request::DistributeBlocks : Request::Distribute, RanksOf(op), {}};
+  distribute.items = {TensorText(op->result()), texts(op->attr<AttrKey::RankAxes>())};
+  if (has_blocks) distribute.items.push_back(texts(op->attr<AttrKey::RankBlocks>()));
   syntax_->Print(writer_, distribute, {}, "");
 }
 

@@ -16,6 +16,6 @@ using ranks::Ownership;
 using ranks::RankGrid;
 using ranks::WholeBox;
 
-static_assert(ranks::kAllRanks == kAllRanks);
+static_assert(ranks::kAllRanks == kAllRanks && ranks::kMostBlock == kMostRankBlock);
 
 }  // namespace kdl::driver

@@ -9,7 +9,6 @@
 
 #include "driver/diagnostics.h"
 #include "driver/files.h"
-#include "driver/ranks/box_runs.h"
 #include "driver/run/draw.h"
 #include "driver/run/draw_special.h"
 #include "driver/run/loop_inputs.h"
@@ -22,14 +21,15 @@ namespace kdl::driver {
 
 namespace {
 
-/// Reads the elements that `tensor.bytes` has room for: those in the box of a file's array.
-Status ReadPart(const ArgumentSpec& argument, const Box& box, HostTensor& tensor) {
+/// Reads the elements that `bound` stores from a file's array.
+Status ReadPart(const ArgumentSpec& argument, BoundArgument& bound) {
   Result<FileParts> file = FileParts::OpenToRead(argument.path);
   if (!file.ok()) return file.failure();
+  HostTensor& tensor = bound.tensor;
   int64_t size = Bytes(tensor.scalar);
   std::span<std::byte> left(tensor.bytes);
   Status status;
-  ForEachRun(tensor.shape, box, [&](int64_t first, int64_t count) {
+  ForEachStoredRun(bound, [&](int64_t first, int64_t count) {
     if (!status.ok()) return;
     auto bytes = static_cast<size_t>(count * size);
     status = file->ReadAt(*argument.unread + first * size, left.first(bytes));
@@ -55,15 +55,14 @@ void ArgumentValues::Store(size_t index, BoundArgument& bound) const {
   const ArgumentSpec* argument = FindArgument(arguments_, bound.name);
   if (argument && argument->kind == ArgumentSpec::Kind::File)
     return StoreFile(param, *argument, bound);
-  Box box = StoredElements(bound);
-  tensor.bytes.assign(static_cast<size_t>(CountElements(box) * Bytes(tensor.scalar)), {});
+  tensor.bytes.assign(static_cast<size_t>(CountStoredElements(bound) * Bytes(tensor.scalar)), {});
   if (param.direction == ir::Direction::Out) return;
   bound.is_drawn = !argument;
   if (argument && argument->kind == ArgumentSpec::Kind::None) return;
   ElementOf element = Elements(param, index, argument);
   if (!element) return;
   int64_t at = 0;
-  ForEachRun(tensor.shape, box, [&](int64_t first, int64_t count) {
+  ForEachStoredRun(bound, [&](int64_t first, int64_t count) {
     for (int64_t n = first; n < first + count; ++n) SetElementBits(tensor, at++, element(n));
   });
 }
@@ -116,9 +115,8 @@ void ArgumentValues::StoreFile(const ir::Param& param, const ArgumentSpec& argum
     tensor.bytes = argument.file.bytes;
     return;
   }
-  Box box = StoredElements(bound);
-  tensor.bytes.resize(static_cast<size_t>(CountElements(box) * Bytes(tensor.scalar)));
-  Status read = ReadPart(argument, box, tensor);
+  tensor.bytes.resize(static_cast<size_t>(CountStoredElements(bound) * Bytes(tensor.scalar)));
+  Status read = ReadPart(argument, bound);
   if (!read.ok()) ReportUnreadable(argument.path, read.failure(), diagnostics_);
 }
 
@@ -126,10 +124,8 @@ bool ArgumentValues::StoreDistributed(const LocalRanks& ranks, BoundProgram& bou
   size_t errors_before = diagnostics_.error_count();
   for (size_t i = 0; i < bound.arguments.size(); ++i) {
     BoundArgument& argument = bound.arguments[i];
-    if (argument.rank_axes.empty()) continue;
-    if (ranks.transport)
-      argument.part =
-          Ownership(ranks.grid, argument.tensor.shape, argument.rank_axes).Owned(ranks.first);
+    if (argument.distribution.empty()) continue;
+    if (ranks.transport) argument.part = MakeOwnership(ranks.grid, argument).Owned(ranks.first);
     if (FitsInMemory(program_.params[i], argument)) Store(i, argument);
   }
   return diagnostics_.error_count() == errors_before;
@@ -137,7 +133,7 @@ bool ArgumentValues::StoreDistributed(const LocalRanks& ranks, BoundProgram& bou
 
 bool ArgumentValues::FitsInMemory(const ir::Param& param, const BoundArgument& bound) const {
   int64_t most = PhysicalMemoryBytes();
-  if (CountElements(StoredElements(bound)) <= most / Bytes(bound.tensor.scalar)) return true;
+  if (CountStoredElements(bound) <= most / Bytes(bound.tensor.scalar)) return true;
   diagnostics_.Report(diag::NoMemory, {}, bound.name, ParameterType(param), "", most);
   return false;
 }

@@ -227,14 +227,14 @@ class Binder {
     if (auto out = out_paths_.find(bound.name); out != out_paths_.end())
       bound.out_path = out->second;
     bound.tensor.shape = ShapeOf(param, values);
-    bound.rank_axes = ir::RankAxesOf(param.value);
+    bound.distribution = ir::DistributionOfParam(param.value);
     if (HasElements(param)) values_.Store(index, bound);
     return bound;
   }
 
   bool HasElements(const ir::Param& param) const {
     if (!IsTensor(param) || elements_ == Elements::All) return true;
-    return elements_ == Elements::NotDistributed && ir::RankAxesOf(param.value).empty();
+    return elements_ == Elements::NotDistributed && ir::DistributionOfParam(param.value).empty();
   }
 
   static std::vector<int64_t> ShapeOf(const ir::Param& param, const SizeValues& values) {

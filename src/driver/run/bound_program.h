@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "driver/ranks/box_runs.h"
 #include "driver/ranks/boxes.h"
 #include "driver/run/host_tensor.h"
 #include "ir/module.h"
+#include "ir/program_tensors.h"
 
 namespace kdl::driver {
 
@@ -23,15 +25,23 @@ struct BoundArgument {
   /// Whether the values are random: the parameter has no --arg and is not an `out` parameter.
   bool is_drawn = false;
   std::string out_path;  ///< the file given with --out, if any
-  /// For each dimension, the axis of the grid of ranks along which the parameter is distributed, or -1. Empty if it is not.
-  std::vector<int64_t> rank_axes = {};
-  /// The elements in `tensor.bytes`, in row-major order, if other processes have the others. `tensor.shape` is that of the
-  /// whole tensor.
-  std::optional<Box> part = {};
+  ir::RankDistribution distribution = {};
+  /// The elements in `tensor.bytes`, box after box in row-major order, if other processes have the others. `tensor.shape` is
+  /// that of the whole tensor.
+  std::optional<std::vector<Box>> part = {};
 };
 
+/// Says which ranks own the elements of a distributed parameter.
+Ownership MakeOwnership(const RankGrid& grid, const BoundArgument& argument);
 /// Returns the elements in `tensor.bytes`.
-Box StoredElements(const BoundArgument& argument);
+std::vector<Box> StoredElements(const BoundArgument& argument);
+int64_t CountStoredElements(const BoundArgument& argument);
+/// Calls `use(first, count)` for each run of adjacent elements in `tensor.bytes`, in the order in which they are stored. `first`
+/// is the number of an element of the whole tensor.
+template <class Use>
+void ForEachStoredRun(const BoundArgument& argument, Use use) {
+  for (const Box& box : StoredElements(argument)) ForEachRun(argument.tensor.shape, box, use);
+}
 /// Copy these elements to the memory of the whole tensor, and from there.
 void CopyToWhole(const BoundArgument& argument, std::byte* whole);
 void CopyFromWhole(const std::byte* whole, BoundArgument& argument);

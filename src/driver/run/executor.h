@@ -107,6 +107,9 @@ class Executor final : public interp::ProgramHost {
   Result<int64_t> Cores(Name device) override;
   interp::RankCounts Ranks(Name device) const override;
   interp::IndexPart Owned(const interp::OwnedRequest& request) const override;
+  int64_t CountOwnedBlocks(const interp::OwnedBlocksRequest& request) const override;
+  interp::IndexPart OwnedBlock(const interp::OwnedBlocksRequest& request,
+                               int64_t number) const override;
   interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) override;
   Status Fetch(const interp::FetchRequest& request) override;
   Status FinishFetches(Name device) override;

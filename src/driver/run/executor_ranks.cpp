@@ -38,6 +38,20 @@ interp::IndexPart Executor::Owned(const interp::OwnedRequest& request) const {
           kdl_ranks_owned_end(ranks_.get(), request.size, request.rank, request.axis)};
 }
 
+int64_t Executor::CountOwnedBlocks(const interp::OwnedBlocksRequest& request) const {
+  const interp::OwnedRequest& of = request.dimension;
+  return kdl_ranks_owned_blocks(ranks_.get(), of.size, of.rank, of.axis, request.length);
+}
+
+interp::IndexPart Executor::OwnedBlock(const interp::OwnedBlocksRequest& request,
+                                       int64_t number) const {
+  const interp::OwnedRequest& of = request.dimension;
+  auto bound = [&](auto function) {
+    return function(ranks_.get(), of.size, of.rank, of.axis, request.length, number);
+  };
+  return {bound(kdl_ranks_owned_block_first), bound(kdl_ranks_owned_block_end)};
+}
+
 TensorId Executor::RankMemory(TensorId tensor, int64_t rank) {
   return memories_.at(tensor.value)[static_cast<size_t>(rank - kdl_ranks_first(ranks_.get()))];
 }
@@ -47,6 +61,7 @@ Status Executor::AllocRanks(const interp::AllocRequest& request, TensorId first)
   std::vector<TensorId> memories = {first};
   interp::AllocRequest other = request;
   other.rank_axes.clear();
+  other.rank_blocks.clear();
   for (int64_t rank = kdl_ranks_first(ranks_.get()) + 1; rank < kdl_ranks_end(ranks_.get());
        ++rank) {
     Result<TensorId> made = Alloc(other);
@@ -56,7 +71,8 @@ Status Executor::AllocRanks(const interp::AllocRequest& request, TensorId first)
   std::vector<kdl_array> arrays;
   for (TensorId memory : memories) arrays.push_back(array(memory));
   memories_[first.value] = std::move(memories);
-  return StatusOf(kdl_ranks_add(ranks_.get(), arrays.data(), request.rank_axes.data()));
+  const int64_t* blocks = request.rank_blocks.empty() ? nullptr : request.rank_blocks.data();
+  return StatusOf(kdl_ranks_add(ranks_.get(), arrays.data(), request.rank_axes.data(), blocks));
 }
 
 void Executor::FreeRanks(TensorId tensor) {

@@ -17,7 +17,7 @@ LeastTraffic::LeastTraffic(const ir::Module& kernels, RankGrid grid)
 Result<TensorId> LeastTraffic::Alloc(const interp::AllocRequest& request) {
   Result<TensorId> made = MemoryHost::Alloc(request);
   if (made.ok() && !request.rank_axes.empty())
-    owned_[*made] = {Ownership(grid_, request.sizes, request.rank_axes), {}};
+    owned_[*made] = {Ownership(grid_, request.sizes, request.rank_axes, request.rank_blocks), {}};
   return made;
 }
 
@@ -96,7 +96,9 @@ void LeastTraffic::CountRead(TensorId tensor, int64_t offset, int64_t rank) {
     int64_t index = offset / whole.strides[d] % whole.sizes[d];
     element.push_back({index, index + 1});
   }
-  bool is_own = !IsEmpty(Intersection(element, owned.ownership.Owned(rank)));
+  bool is_own = false;
+  owned.ownership.ForEachOwner(element, rank,
+                               [&](int64_t owner, const Box&) { is_own = owner == rank; });
   if (!is_own && owned.received.emplace(rank, offset).second) bytes_ += Bytes(whole.scalar);
 }
 

@@ -27,6 +27,15 @@ class LeastTraffic final : public interp::MemoryHost {
   interp::IndexPart Owned(const interp::OwnedRequest& request) const override {
     return grid_.Owned(request.size, request.rank, request.axis);
   }
+  int64_t CountOwnedBlocks(const interp::OwnedBlocksRequest& request) const override {
+    const interp::OwnedRequest& of = request.dimension;
+    return grid_.CountOwnedBlocks(of.size, of.rank, of.axis, request.length);
+  }
+  interp::IndexPart OwnedBlock(const interp::OwnedBlocksRequest& request,
+                               int64_t number) const override {
+    const interp::OwnedRequest& of = request.dimension;
+    return grid_.OwnedBlock(of.size, of.rank, of.axis, request.length, number);
+  }
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) override;
   interp::TensorId View(const interp::ViewRequest& request) override;

@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "driver/ranks/box_runs.h"
 #include "driver/run/executor.h"
 #include "driver/run/npy.h"
 #include "support/file_parts.h"
@@ -118,7 +117,8 @@ class SharedWriter {
   /// Returns whether no rank before this one owns the same elements.
   bool IsFirstOwner(const BoundArgument& argument) const {
     for (int64_t axis = 0; axis < std::ssize(ranks_.grid.shape()); ++axis) {
-      bool is_used = std::ranges::find(argument.rank_axes, axis) != argument.rank_axes.end();
+      bool is_used = std::ranges::find(argument.distribution, axis, &ir::RankDimension::axis) !=
+                     argument.distribution.end();
       if (!is_used && ranks_.grid.Position(ranks_.first, axis) != 0) return false;
     }
     return true;
@@ -132,7 +132,7 @@ class SharedWriter {
     int64_t size = Bytes(tensor.scalar);
     std::span<const std::byte> left(tensor.bytes);
     Status status;
-    ForEachRun(tensor.shape, StoredElements(argument), [&](int64_t first, int64_t count) {
+    ForEachStoredRun(argument, [&](int64_t first, int64_t count) {
       if (!status.ok()) return;
       auto bytes = static_cast<size_t>(count * size);
       status = file->WriteAt(offset + first * size, left.first(bytes));

@@ -147,6 +147,8 @@ constexpr OpRow kRows[] = {
     {OpKind::Launch, Plan::None, &RunLaunch},
     {OpKind::Ranks, Plan::None, &RunRanks},
     {OpKind::Owned, Plan::None, &RunOwned},
+    {OpKind::OwnedBlocks, Plan::None, &RunOwnedBlocks},
+    {OpKind::OwnedBlock, Plan::None, &RunOwnedBlock},
     {OpKind::RankMemory, Plan::None, &RunRankMemory},
     {OpKind::Fetch, Plan::None, &RunFetch},
     {OpKind::FinishFetches, Plan::None, &RunFinishFetches},

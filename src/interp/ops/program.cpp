@@ -69,6 +69,7 @@ void RunAlloc(Core& core, Activation& here, const Instruction& instruction) {
   AllocRequest request{
       op.attr<AttrKey::Name>(), op.attr<AttrKey::Device>(), op.result()->type()->scalar, {}, {}};
   if (op.HasAttr(AttrKey::RankAxes)) request.rank_axes = op.attr<AttrKey::RankAxes>();
+  if (op.HasAttr(AttrKey::RankBlocks)) request.rank_blocks = op.attr<AttrKey::RankBlocks>();
   for (Size dim : op.result()->type()->dims) {
     std::optional<int64_t> size = EvaluateChecked(dim, SymbolsAt(here));
     if (!size) return core.Fail(Located(instruction, {NoValueText(dim), FailureKind::User}));

@@ -19,6 +19,13 @@ void SetNumber(Activation& here, const Instruction& instruction, size_t result, 
   here.scalar(instruction.results[result]) = static_cast<uint64_t>(value);
 }
 
+/// Returns the dimension and the rank of an op whose first operands they are.
+OwnedRequest DimensionOf(Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  return {op.attr<AttrKey::Device>(), NumberOf(here, instruction, 0),
+          NumberOf(here, instruction, 1), op.attr<AttrKey::RankAxis>()};
+}
+
 }  // namespace
 
 void RunRanks(Core& core, Activation& here, const Instruction& instruction) {
@@ -29,10 +36,21 @@ void RunRanks(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 void RunOwned(Core& core, Activation& here, const Instruction& instruction) {
-  const ir::Op& op = *instruction.op;
-  IndexPart owned =
-      core.facts.host->Owned({op.attr<AttrKey::Device>(), NumberOf(here, instruction, 0),
-                              NumberOf(here, instruction, 1), op.attr<AttrKey::RankAxis>()});
+  IndexPart owned = core.facts.host->Owned(DimensionOf(here, instruction));
+  SetNumber(here, instruction, 0, owned.first);
+  SetNumber(here, instruction, 1, owned.end);
+}
+
+void RunOwnedBlocks(Core& core, Activation& here, const Instruction& instruction) {
+  auto length = instruction.op->attr<AttrKey::RankBlock>();
+  SetNumber(here, instruction, 0,
+            core.facts.host->CountOwnedBlocks({DimensionOf(here, instruction), length}));
+}
+
+void RunOwnedBlock(Core& core, Activation& here, const Instruction& instruction) {
+  auto length = instruction.op->attr<AttrKey::RankBlock>();
+  IndexPart owned = core.facts.host->OwnedBlock({DimensionOf(here, instruction), length},
+                                                NumberOf(here, instruction, 2));
   SetNumber(here, instruction, 0, owned.first);
   SetNumber(here, instruction, 1, owned.end);
 }

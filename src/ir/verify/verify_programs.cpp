@@ -25,9 +25,25 @@ bool HasAxis(const Op& op, const Module& module, int64_t axis) {
          (axis >= 0 && axis < std::max<int64_t>(1, std::ssize(device->rank_shape)));
 }
 
+/// Checks the lengths of the blocks in which dimensions are distributed along these axes.
+std::string BlocksFault(const Op& op, const NumberList& axes) {
+  if (!op.HasAttr(AttrKey::RankBlocks)) return "";
+  NumberList blocks = op.attr<AttrKey::RankBlocks>();
+  if (blocks.size() != axes.size())
+    return "`rank_blocks` does not have a number for each dimension";
+  for (size_t d = 0; d < axes.size(); ++d) {
+    if (blocks[d] < 0 || blocks[d] > kMostRankBlock)
+      return fmt::format("blocks cannot have the length {}", blocks[d]);
+    if (blocks[d] > 0 && axes[d] < 0)
+      return fmt::format("dimension {} has blocks, but is not distributed along an axis", d);
+  }
+  return "";
+}
+
 std::string AllocFault(const Op& op, const Module& module) {
   if (!IsTensor(op.result())) return "the result is not a tensor";
-  if (!op.HasAttr(AttrKey::RankAxes)) return "";
+  if (!op.HasAttr(AttrKey::RankAxes))
+    return op.HasAttr(AttrKey::RankBlocks) ? "`rank_blocks` needs `rank_axes`" : "";
   NumberList axes = op.attr<AttrKey::RankAxes>();
   if (axes.size() != op.result()->type()->dims.size())
     return "`rank_axes` does not have a number for each dimension";
@@ -38,7 +54,7 @@ std::string AllocFault(const Op& op, const Module& module) {
     if (std::ranges::count(axes, axis) > 1)
       return fmt::format("two dimensions are distributed along axis {}", axis);
   }
-  return "";
+  return BlocksFault(op, axes);
 }
 
 std::string FreeFault(const Op& op, const Module&) {
@@ -223,6 +239,13 @@ std::string OwnedFault(const Op& op, const Module& module) {
   return RanksFault(op, module);
 }
 
+std::string OwnedBlocksFault(const Op& op, const Module& module) {
+  auto length = op.attr<AttrKey::RankBlock>();
+  if (length < 1 || length > kMostRankBlock)
+    return fmt::format("blocks cannot have the length {}", length);
+  return OwnedFault(op, module);
+}
+
 std::string FetchFault(const Op& op, const Module&) {
   if (!IsTensor(op.operand(0))) return "a tensor is missing";
   Values lo = op.Segment(FetchOp::at_lo);
@@ -290,6 +313,8 @@ KDL_TYPE_RULE(Mark, MarkFault)
 KDL_TYPE_RULE(Launch, LaunchFault)
 KDL_TYPE_RULE(Ranks, RanksFault)
 KDL_TYPE_RULE(Owned, OwnedFault)
+KDL_TYPE_RULE(OwnedBlocks, OwnedBlocksFault)
+KDL_TYPE_RULE(OwnedBlock, OwnedBlocksFault)
 KDL_TYPE_RULE(RankMemory, RankMemoryFault)
 KDL_TYPE_RULE(Fetch, FetchFault)
 KDL_TYPE_RULE(FinishFetches, FinishFetchesFault)

@@ -107,7 +107,7 @@ void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
   RequireApart(gen, call, inner);
   for (const sema::ParamInfo& param : call.kernel->params) {
     // The caller decides how its tensors are distributed.
-    if (param.entity->on == nullptr || !param.entity->rank_axes.empty()) continue;
+    if (param.entity->on == nullptr || !param.entity->distribution.empty()) continue;
     std::string cause = fmt::format("{} needs it there", call.kernel->entity->name.text());
     GenMoveTo(gen, ir::MemoryOf(inner.values.at(param.entity)), param.entity->on, cause);
   }

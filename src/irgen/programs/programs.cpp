@@ -428,6 +428,20 @@ void RequireNatural(FunctionGen& gen, ir::Type tensor) {
   }
 }
 
+/// Adds the attributes that say how a tensor is distributed over ranks.
+void AddDistribution(const sema::Distribution& distribution, std::vector<ir::Attr>& attrs) {
+  if (distribution.empty()) return;
+  ir::NumberList axes;
+  ir::NumberList blocks;
+  for (const sema::DistributedDim& dim : distribution) {
+    axes.push_back(dim.axis);
+    blocks.push_back(dim.block);
+  }
+  bool has_blocks = std::ranges::any_of(blocks, [](int64_t block) { return block > 0; });
+  attrs.push_back(ir::MakeAttr<AttrKey::RankAxes>(std::move(axes)));
+  if (has_blocks) attrs.push_back(ir::MakeAttr<AttrKey::RankBlocks>(std::move(blocks)));
+}
+
 }  // namespace
 
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {
@@ -440,8 +454,7 @@ void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {
   std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Name>(tensor->name)};
   Name device = tensor->on != nullptr ? DeviceNameOf(gen, tensor->on) : Name();
   if (!in_kernel) attrs.push_back(ir::MakeAttr<AttrKey::Device>(device));
-  if (!tensor->rank_axes.empty())
-    attrs.push_back(ir::MakeAttr<AttrKey::RankAxes>(tensor->rank_axes));
+  AddDistribution(tensor->distribution, attrs);
   Value* value = gen.builder.Make(in_kernel ? ir::OpKind::LaunchTensor : ir::OpKind::Alloc, {},
                                   type, std::move(attrs));
   value->set_name(tensor->name);

@@ -188,10 +188,9 @@ class GroupSharer {
     const RankArgument* argument = FindRankArgument(reduced);
     std::string cause = fmt::format("{} combines it", KernelOf(module_, code_.launch()));
     code_.FetchForAll([&](Value* rank) {
-      BoxValues box =
-          argument ? code_.ops().OwnedBox(b_, tensor, rank) : RankOps::WholeBox(b_, tensor);
-      box.insert(box.begin(), {b_.I64(0), RankOps::SizeValue(b_, groups_)});
-      MakeIf(b_, RankOps::HasAny(b_, box), [&] { code_.ops().Fetch(b_, parts, rank, box, cause); });
+      ForEachOwnedPart(tensor, argument, rank, [&](const BoxValues& box) {
+        code_.ops().Fetch(b_, parts, rank, box, cause);
+      });
     });
     if (!argument) {
       Value* memory = code_.ops().Memory(b_, parts, code_.ranks().first);
@@ -200,16 +199,26 @@ class GroupSharer {
     CombineOwned(reduced, *argument, parts);
   }
 
+  /// Creates what `body` creates for each box of partial results of elements that a rank owns.
+  void ForEachOwnedPart(const Value* tensor, const RankArgument* argument, Value* rank,
+                        const std::function<void(const BoxValues&)>& body) {
+    std::vector<Size> sizes = tensor->type()->dims;
+    ir::RankDistribution dims(sizes.size());
+    if (argument) dims = *argument->distribution;
+    sizes.insert(sizes.begin(), groups_);
+    dims.insert(dims.begin(), ir::RankDimension());
+    code_.ops().ForEachOwned(b_, sizes, dims, rank, body);
+  }
+
   void CombineOwned(ReducedTensor& reduced, const RankArgument& argument, Value* parts) {
     std::vector<size_t> binders;
-    for (size_t d = 0; d < argument.axes->size(); ++d)
-      if ((*argument.axes)[d] != -1) binders.push_back(d);
+    for (size_t d = 0; d < argument.distribution->size(); ++d)
+      if ((*argument.distribution)[d].is_distributed()) binders.push_back(d);
     auto [known, is_new] = reduced.parts.try_emplace(binders);
     if (is_new) known->second = MakePartKernel(module_, *reduced.combine, binders);
     const ir::Function& kernel = *known->second.kernel;
     MakeLoop(b_, {code_.ranks().first, code_.ranks().end}, [&](Value* rank) {
-      BoxValues box = code_.ops().OwnedBox(b_, argument.tensor, rank);
-      MakeIf(b_, RankOps::HasAny(b_, box), [&] {
+      code_.ops().ForEachOwned(b_, argument.tensor, rank, [&](const BoxValues& box) {
         std::vector<Value*> operands = {code_.ops().Memory(b_, parts, rank),
                                         code_.ops().Memory(b_, argument.tensor, rank)};
         for (size_t d : binders) operands.insert(operands.end(), {box[d].first, box[d].end});

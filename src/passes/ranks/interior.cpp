@@ -40,9 +40,12 @@ bool AddMargins(const RankArgument& argument, const proofs::NeededPart& needed,
                 const std::vector<LaunchAxis>& axes, const std::vector<proofs::KernelPart>& parts,
                 std::vector<Margins>& margins) {
   for (size_t d = 0; d < needed.dims.size(); ++d) {
-    if ((*argument.axes)[d] == -1) continue;
-    auto axis = std::ranges::find(axes, (*argument.axes)[d], &LaunchAxis::axis);
-    if (axis == axes.end() || axis->size != argument.tensor->type()->dims[d]) return false;
+    const ir::RankDimension& dim = (*argument.distribution)[d];
+    if (!dim.is_distributed()) continue;
+    auto axis = std::ranges::find(axes, dim.axis, &LaunchAxis::axis);
+    bool is_along = axis != axes.end() && axis->size == argument.tensor->type()->dims[d] &&
+                    dim.block == axis->block;
+    if (!is_along) return false;
     auto at = static_cast<size_t>(axis - axes.begin());
     std::optional<Margins> along = MarginsAlong(needed.dims[d], parts[at]);
     if (!along) return false;
@@ -57,6 +60,9 @@ bool AddMargins(const RankArgument& argument, const proofs::NeededPart& needed,
 std::optional<std::vector<Margins>> MarginsOf(const std::vector<RankNeed>& needs,
                                               const std::vector<LaunchAxis>& axes,
                                               const std::vector<proofs::KernelPart>& parts) {
+  // A rank owns several blocks, each with other ranks on both sides.
+  if (std::ranges::any_of(axes, [](const LaunchAxis& axis) { return axis.block > 0; }))
+    return std::nullopt;
   std::vector<Margins> margins(axes.size());
   for (const RankNeed& need : needs) {
     for (const proofs::NeededPart& part : need.parts)

@@ -18,7 +18,7 @@ struct Margins {
 };
 
 /// Returns the margins along each axis of a launch in which the ranks have these parts, or nothing if any block may need
-/// elements of others. `needs` must not contain what the ranks own.
+/// elements of others, or if ranks own several parts. `needs` must not contain what the ranks own.
 std::optional<std::vector<Margins>> MarginsOf(const std::vector<RankNeed>& needs,
                                               const std::vector<LaunchAxis>& axes,
                                               const std::vector<proofs::KernelPart>& parts);

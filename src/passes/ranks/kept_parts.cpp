@@ -20,12 +20,12 @@ std::optional<std::vector<LaunchAxis>> AxesOfReduced(const Op* loop,
                                                      const RankArgument& argument) {
   ir::GroupVariables variables = ir::GroupVariablesOf(loop);
   std::vector<LaunchAxis> axes;
-  for (size_t d = 0; d < argument.axes->size(); ++d) {
-    int64_t axis = (*argument.axes)[d];
-    if (axis < 0) continue;
+  for (size_t d = 0; d < argument.distribution->size(); ++d) {
+    const ir::RankDimension& dim = (*argument.distribution)[d];
+    if (dim.axis < 0) continue;
     std::optional<size_t> variable = VariableOfDimension(loop, updates, d);
     if (!variable || Contains(variables.combined, *variable)) return std::nullopt;
-    axes.push_back({axis, *variable, argument.tensor->type()->dims[d]});
+    axes.push_back({dim.axis, *variable, argument.tensor->type()->dims[d], dim.block});
   }
   std::ranges::sort(axes, {}, &LaunchAxis::axis);
   return axes;

@@ -16,9 +16,10 @@ namespace {
 /// Returns the axes along which a tensor that the kernel writes is distributed, in ascending order.
 std::vector<LaunchAxis> AxesOfTensor(const RankArgument& argument, const ProducedTensor& produced) {
   std::vector<LaunchAxis> axes;
-  for (size_t d = 0; d < argument.axes->size(); ++d) {
-    int64_t axis = (*argument.axes)[d];
-    if (axis >= 0) axes.push_back({axis, produced.binders[d], argument.tensor->type()->dims[d]});
+  for (size_t d = 0; d < argument.distribution->size(); ++d) {
+    const ir::RankDimension& dim = (*argument.distribution)[d];
+    if (dim.axis >= 0)
+      axes.push_back({dim.axis, produced.binders[d], argument.tensor->type()->dims[d], dim.block});
   }
   std::ranges::sort(axes, {}, &LaunchAxis::axis);
   return axes;
@@ -31,9 +32,9 @@ std::vector<RankArgument> FindRankArguments(const Op* launch, const ir::Function
   std::vector<RankArgument> found;
   std::span<Value* const> arguments = ir::LaunchOp(const_cast<Op*>(launch)).arguments();
   for (size_t p = 0; p < arguments.size(); ++p) {
-    const ir::NumberList* axes = tensors.AxesOf(arguments[p]);
-    if (axes)
-      found.push_back({p, arguments[p], axes, kernel.params[p].direction != ir::Direction::In});
+    const ir::RankDistribution* distribution = tensors.FindDistribution(arguments[p]);
+    bool is_written = kernel.params[p].direction != ir::Direction::In;
+    if (distribution) found.push_back({p, arguments[p], distribution, is_written});
   }
   return found;
 }

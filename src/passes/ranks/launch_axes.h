@@ -17,8 +17,7 @@ namespace kdl::passes {
 struct RankArgument {
   size_t param = 0;
   Value* tensor = nullptr;
-  const ir::NumberList* axes =
-      nullptr;  ///< for each dimension, the axis of the grid of ranks, or -1
+  const ir::RankDistribution* distribution = nullptr;
   bool is_written = false;
 };
 
@@ -31,6 +30,8 @@ struct LaunchAxis {
   int64_t axis = 0;
   size_t binder = 0;
   Size size = nullptr;
+  int64_t block =
+      0;  ///< the length of the blocks in which the dimension is distributed; 0: there are none
   bool operator==(const LaunchAxis&) const = default;
 };
 

@@ -22,18 +22,18 @@ LaunchCode::LaunchCode(ir::Module& module, const RankOps& ops, Op* launch)
     : ops_(ops), launch_(launch), b_(module, launch), ranks_(ops.Ranks(b_)) {}
 
 void LaunchCode::FetchNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
-                            const PartsOfRank& parts_of) {
+                            const ForPartsOfRank& for_parts) {
   if (needs.empty()) return;
-  RequestNeeds(kernel, needs, parts_of);
+  RequestNeeds(kernel, needs, for_parts);
   ops_.FinishFetches(b_);
 }
 
 void LaunchCode::RequestNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
-                              const PartsOfRank& parts_of) {
+                              const ForPartsOfRank& for_parts) {
   MakeLoop(b_, {b_.I64(0), ranks_.count}, [&](Value* rank) {
-    std::vector<PartValues> parts = parts_of(rank);
-    auto fetch = [&] { FetchNeedsOf(rank, kernel, needs, parts); };
-    parts.empty() ? fetch() : MakeIf(b_, RankOps::HasAny(b_, parts), fetch);
+    for_parts(rank, [&](const std::vector<PartValues>& parts) {
+      FetchNeedsOf(rank, kernel, needs, parts);
+    });
   });
 }
 

@@ -33,15 +33,16 @@ class LaunchCode {
   const RankValues& ranks() const { return ranks_; }
   Op* launch() const { return launch_; }
 
-  /// What a rank runs of a kernel: the values of the parameters that limit binders, which are the last ones of the kernel.
-  using PartsOfRank = std::function<std::vector<PartValues>(Value* rank)>;
-  /// Sends each rank what it needs of `needs` for the blocks of `kernel` that `parts_of` returns. Without limited binders, it
-  /// runs all blocks.
+  /// Creates the code for what a rank runs of a kernel, with `body`, which gets the values of the parameters that limit binders:
+  /// the last ones of the kernel.
+  using PartBody = std::function<void(const std::vector<PartValues>& parts)>;
+  using ForPartsOfRank = std::function<void(Value* rank, const PartBody& body)>;
+  /// Sends each rank what it needs of `needs` for the blocks of `kernel` that it runs.
   void FetchNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
-                  const PartsOfRank& parts_of);
+                  const ForPartsOfRank& for_parts);
   /// Like FetchNeeds, but launches can follow before the fetches are finished.
   void RequestNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
-                    const PartsOfRank& parts_of);
+                    const ForPartsOfRank& for_parts);
   /// Sends what one rank needs. The fetches must be finished afterwards.
   void FetchNeedsOf(Value* rank, const ir::Function& kernel, const std::vector<RankNeed>& needs,
                     const std::vector<PartValues>& parts);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/op_kind.h"
+#include "passes/rewriting/structured.h"
 
 namespace kdl::passes {
 
@@ -26,15 +27,40 @@ PartValues RankOps::Owned(ir::Builder& b, Size size, Value* rank, int64_t axis) 
   return {owned->result(0), owned->result(1)};
 }
 
-BoxValues RankOps::OwnedBox(ir::Builder& b, const Value* tensor, Value* rank) const {
+void RankOps::ForEachOwned(ir::Builder& b, const Value* tensor, Value* rank,
+                           const std::function<void(const BoxValues&)>& body) const {
+  ForEachOwned(b, tensor->type()->dims, *tensors_.FindDistribution(tensor), rank, body);
+}
+
+void RankOps::ForEachOwned(ir::Builder& b, const std::vector<Size>& sizes,
+                           const ir::RankDistribution& dims, Value* rank,
+                           const std::function<void(const BoxValues&)>& body) const {
   BoxValues box;
-  const ir::NumberList& axes = *tensors_.AxesOf(tensor);
-  for (size_t d = 0; d < axes.size(); ++d) {
-    Size size = tensor->type()->dims[d];
-    box.push_back(axes[d] != -1 ? Owned(b, size, rank, axes[d])
-                                : PartValues{b.I64(0), SizeValue(b, size)});
-  }
-  return box;
+  AddOwned(b, sizes, dims, rank, box, body);
+}
+
+/// Adds the dimensions after those of `box`.
+void RankOps::AddOwned(ir::Builder& b, const std::vector<Size>& sizes,
+                       const ir::RankDistribution& dims, Value* rank, BoxValues& box,
+                       const std::function<void(const BoxValues&)>& body) const {
+  size_t d = box.size();
+  if (d == dims.size()) return MakeIf(b, HasAny(b, box), [&] { body(box); });
+  auto add = [&](const PartValues& part) {
+    box.push_back(part);
+    AddOwned(b, sizes, dims, rank, box, body);
+    box.pop_back();
+  };
+  if (!dims[d].is_distributed()) return add({b.I64(0), SizeValue(b, sizes[d])});
+  if (dims[d].block == 0) return add(Owned(b, sizes[d], rank, dims[d].axis));
+  Value* whole = SizeValue(b, sizes[d]);
+  std::vector<ir::Attr> attrs = {OnDevice(), ir::MakeAttr<AttrKey::RankAxis>(dims[d].axis),
+                                 ir::MakeAttr<AttrKey::RankBlock>(dims[d].block)};
+  Op* count = b.Create(OpKind::OwnedBlocks, {{whole}, {rank}}, {b.I64Type()}, attrs);
+  MakeLoop(b, {b.I64(0), count->result()}, [&](Value* number) {
+    Op* block = b.Create(OpKind::OwnedBlock, {{whole}, {rank}, {number}},
+                         {b.I64Type(), b.I64Type()}, attrs);
+    add({block->result(0), block->result(1)});
+  });
 }
 
 BoxValues RankOps::WholeBox(ir::Builder& b, const Value* tensor) {
@@ -62,9 +88,9 @@ std::vector<Value*> RankOps::Slices(ir::Builder& b, std::vector<Value*> tensors,
                                     const BoxValues& box, const Value* like) {
   std::vector<Name> names;
   for (const Value* tensor : tensors) names.push_back(tensor->name());
-  const ir::NumberList& axes = *tensors_.AxesOf(like);
+  const ir::RankDistribution& dims = *tensors_.FindDistribution(like);
   for (size_t d = 0; d < box.size(); ++d) {
-    if (axes[d] < 0) continue;
+    if (dims[d].axis < 0) continue;
     Size size = PartSize(b, box[d]);
     for (size_t i = 0; i < tensors.size(); ++i)
       tensors[i] = SliceDimension(b, tensors[i], d, box[d], size, names[i]);

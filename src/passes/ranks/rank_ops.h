@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -34,8 +35,14 @@ class RankOps {
   static Value* SizeValue(ir::Builder& b, Size size);
   /// The indices that a rank owns in a dimension of this size that is distributed along the axis.
   PartValues Owned(ir::Builder& b, Size size, Value* rank, int64_t axis) const;
-  /// The elements of a distributed tensor that a rank owns.
-  BoxValues OwnedBox(ir::Builder& b, const Value* tensor, Value* rank) const;
+  /// Creates what `body` creates for each box of elements of a distributed tensor that a rank owns: in loops over the blocks
+  /// in which dimensions are distributed, and not for empty boxes.
+  void ForEachOwned(ir::Builder& b, const Value* tensor, Value* rank,
+                    const std::function<void(const BoxValues&)>& body) const;
+  /// The same for a box whose dimensions have these sizes, and are distributed in this way.
+  void ForEachOwned(ir::Builder& b, const std::vector<Size>& sizes,
+                    const ir::RankDistribution& dims, Value* rank,
+                    const std::function<void(const BoxValues&)>& body) const;
   static BoxValues WholeBox(ir::Builder& b, const Value* tensor);
   /// Whether none of the parts is empty.
   static Value* HasAny(ir::Builder& b, const std::vector<PartValues>& parts);
@@ -53,6 +60,9 @@ class RankOps {
   void Rewritten(ir::Builder& b, Value* tensor) const;
 
  private:
+  void AddOwned(ir::Builder& b, const std::vector<Size>& sizes, const ir::RankDistribution& dims,
+                Value* rank, BoxValues& box,
+                const std::function<void(const BoxValues&)>& body) const;
   ir::Attr OnDevice() const { return ir::MakeAttr<AttrKey::Device>(tensors_.device); }
   Size PartSize(ir::Builder& b, const PartValues& part);
   static Value* SliceDimension(ir::Builder& b, Value* tensor, size_t dimension,

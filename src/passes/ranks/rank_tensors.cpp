@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "ir/op_info.h"
 #include "passes/diagnostics.h"
@@ -42,8 +43,8 @@ std::string UnsupportedUse(const Op* op, const RankTensors& tensors) {
     case OpKind::Fill:
       return "";
     case OpKind::Swap: {
-      const ir::NumberList* a = tensors.AxesOf(op->operand(0));
-      const ir::NumberList* b = tensors.AxesOf(op->operand(1));
+      const ir::RankDistribution* a = tensors.FindDistribution(op->operand(0));
+      const ir::RankDistribution* b = tensors.FindDistribution(op->operand(1));
       return a && b && *a == *b ? ""
                                 : "exchanging it with a tensor that is distributed in another way";
     }
@@ -64,18 +65,19 @@ std::string UnsupportedUse(const Op* op, const RankTensors& tensors) {
 
 }  // namespace
 
-const ir::NumberList* RankTensors::AxesOf(const Value* tensor) const {
-  auto known = axes.find(tensor);
-  return known == axes.end() ? nullptr : &known->second;
+const ir::RankDistribution* RankTensors::FindDistribution(const Value* tensor) const {
+  auto known = distributions.find(tensor);
+  return known == distributions.end() ? nullptr : &known->second;
 }
 
 RankTensors FindRankTensors(const ir::Function& program) {
   RankTensors tensors;
   for (const Op* alloc : OpsOfKind(program, OpKind::Alloc)) {
-    if (!alloc->HasAttr(AttrKey::RankAxes)) continue;
+    ir::RankDistribution distribution = ir::DistributionOfAlloc(alloc);
+    if (distribution.empty()) continue;
     tensors.device = alloc->attr<AttrKey::Device>();
     tensors.all.push_back(alloc->result());
-    tensors.axes[alloc->result()] = alloc->attr<AttrKey::RankAxes>();
+    tensors.distributions[alloc->result()] = std::move(distribution);
   }
   return tensors;
 }

@@ -3,8 +3,8 @@
 #include <map>
 #include <vector>
 
-#include "ir/attr.h"
 #include "ir/module.h"
+#include "ir/program_tensors.h"
 #include "passes/names.h"
 #include "passes/pass_manager.h"
 
@@ -15,12 +15,11 @@ struct RankTensors {
   Name device;
   std::vector<const Value*> all;  ///< in program order
 
-  /// For each dimension of a tensor, the axis of the grid of ranks along which it is distributed, or -1.
-  std::map<const Value*, ir::NumberList> axes;
+  std::map<const Value*, ir::RankDistribution> distributions;
 
   bool empty() const { return all.empty(); }
   /// Returns null if the tensor is not distributed.
-  const ir::NumberList* AxesOf(const Value* tensor) const;
+  const ir::RankDistribution* FindDistribution(const Value* tensor) const;
 };
 RankTensors FindRankTensors(const ir::Function& program);
 

@@ -308,7 +308,7 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
   } else if (param.on) {
     entity->on = ResolveDevice(state, param.on);
     if (ok && entity->on != nullptr)
-      entity->rank_axes =
+      entity->distribution =
           CheckDistribution(state, param.name.name.text(), param.on, entity->type, *entity->on);
   }
 }

@@ -96,6 +96,15 @@ struct WalkFacts {
   const syntax::Expr* step = nullptr;  ///< null means 1
 };
 
+/// How a dimension of a tensor is distributed over the ranks of a device.
+struct DistributedDim {
+  int64_t axis = -1;  ///< the axis of the grid of ranks, or -1 if the dimension is not distributed
+  int64_t block =
+      0;  ///< the length of the blocks that the ranks own in turn; 0: they own adjacent indices
+};
+/// The dimensions of a tensor; empty if it is not distributed.
+using Distribution = std::vector<DistributedDim>;
+
 enum class DeviceForm : uint8_t { Promise, Target, Select, Fallback, Alias, Ranks };
 struct DeviceOption {
   Name key;
@@ -150,10 +159,8 @@ struct Entity {
   bool is_absent = false;
   bool is_pack = false;  ///< SizeName: the product of the sizes of a pack of dimensions, `A..`
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: its Device, or null
-  /// TensorParam, LocalTensor: for each dimension, the axis of the grid of ranks of `on` along which it is distributed, or -1; empty if
-  /// the tensor is not distributed.
-  std::vector<int64_t> rank_axes;
-  bool in_spmd = false;  ///< Range, ScalarBinder: it is the variable of an `spmd for`
+  Distribution distribution;   ///< TensorParam, LocalTensor: over the ranks of `on`
+  bool in_spmd = false;        ///< Range, ScalarBinder: it is the variable of an `spmd for`
   /// Let, Var: its declaration, if only a literal determines its type.
   const syntax::LetStmt* of_literal = nullptr;
   const syntax::FunctionItem* function = nullptr;  ///< only for a Fn, Kernel or Program

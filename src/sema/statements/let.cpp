@@ -180,7 +180,7 @@ void DeclareTensor(FunctionState& state, const LetStmt& let) {
     if (elements) entity->elements = *std::move(elements);
   }
   if (device)
-    entity->rank_axes = CheckDistribution(state, let.name.name.text(), let.on, *type, *device);
+    entity->distribution = CheckDistribution(state, let.name.name.text(), let.on, *type, *device);
   entity->type = *std::move(type);
   state.fn.stmts[&let].entities = {entity};
   if (fills) state.fn.stmts[&let].fill = let.value;

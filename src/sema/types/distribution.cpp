@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "sema/types/sizes.h"
 #include "sema/walk/quote.h"
+#include "support/rank_limit.h"
 
 namespace kdl::sema {
 
 namespace {
 
-using syntax::DistributedDim;
-
-bool IsWildcard(const DistributedDim& dim) {
+bool IsWildcard(const syntax::DistributedDim& dim) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(dim.size);
   return name != nullptr && name->name.text() == "_";
 }
@@ -36,7 +36,7 @@ std::string ShapeText(const std::vector<int64_t>& shape, size_t count) {
 }
 
 /// Returns whether the entry is the size of dimension `d`. Reports an error if it is not.
-bool IsSizeOf(FunctionState& state, std::string_view name, const DistributedDim& dim,
+bool IsSizeOf(FunctionState& state, std::string_view name, const syntax::DistributedDim& dim,
               const Type& type, size_t d) {
   Size size = CheckSize(state, dim.size, "a distributed dimension");
   if (size == nullptr || size == type.dims[d]) return size != nullptr;
@@ -47,8 +47,22 @@ bool IsSizeOf(FunctionState& state, std::string_view name, const DistributedDim&
   return false;
 }
 
-void ReportAxes(FunctionState& state, std::string_view tensor, const DistributedDim& dim, size_t d,
-                const Entity& device) {
+/// Returns the length of the blocks in which dimension `d` is distributed. Reports an error if it is not a constant that is
+/// allowed.
+std::optional<int64_t> BlockLength(FunctionState& state, std::string_view name,
+                                   const syntax::DistributedDim& dim, size_t d) {
+  Size length = CheckSize(state, dim.block, "the length of the blocks of a distributed dimension");
+  if (length == nullptr) return std::nullopt;
+  if (IsConstant(length) && length->value >= 1 && length->value <= kMostRankBlock)
+    return length->value;
+  state.diagnostics
+      .Report(diag::ByBlock, dim.block->span, Quote(state, dim.block), d, name, kMostRankBlock)
+      .Help(fmt::format("write a number, as in `{}: 64`", Quote(state, dim.size)));
+  return std::nullopt;
+}
+
+void ReportAxes(FunctionState& state, std::string_view tensor, const syntax::DistributedDim& dim,
+                size_t d, const Entity& device) {
   size_t count = std::max<size_t>(device.device.shape.size(), 1);
   std::string_view name = device.name.text();
   state.diagnostics.Report(diag::ByAxes, dim.span, d, tensor, name, count, count == 1 ? "is" : "es")
@@ -60,10 +74,10 @@ void ReportAxes(FunctionState& state, std::string_view tensor, const Distributed
 
 }  // namespace
 
-std::vector<int64_t> CheckDistribution(FunctionState& state, std::string_view name,
-                                       const syntax::Placement& on, const Type& type,
-                                       const Entity& device) {
-  const std::vector<DistributedDim>& by = on.by;
+Distribution CheckDistribution(FunctionState& state, std::string_view name,
+                               const syntax::Placement& on, const Type& type,
+                               const Entity& device) {
+  const std::vector<syntax::DistributedDim>& by = on.by;
   if (by.empty()) return {};
   if (device.device.form != DeviceForm::Ranks) {
     state.diagnostics.Report(diag::ByDevice, on.span, name, device.name.text())
@@ -79,22 +93,21 @@ std::vector<int64_t> CheckDistribution(FunctionState& state, std::string_view na
       report.Help(fmt::format("write `on {} by ({})`", device.name.text(), Example(type)));
     return {};
   }
-  std::vector<int64_t> axes(by.size(), -1);
+  Distribution distribution(by.size());
   bool is_distributed = false;
   for (size_t d = 0; d < by.size(); ++d) {
     if (IsWildcard(by[d])) continue;
     if (!IsSizeOf(state, name, by[d], type, d)) return {};
     if (by[d].block != nullptr) {
-      state.diagnostics
-          .Report(diag::RanksUnsupported, by[d].span, "a distribution in blocks of a given size")
-          .Help(fmt::format("write `on {} by ({})`", device.name.text(), Example(type)));
-      return {};
+      std::optional<int64_t> length = BlockLength(state, name, by[d], d);
+      if (!length) return {};
+      distribution[d].block = *length;
     }
     // With one axis, any one dimension can be distributed along it.
     size_t count = std::max<size_t>(device.device.shape.size(), 1);
     size_t axis = count == 1 && !is_distributed ? 0 : d;
-    if (axis >= count) return ReportAxes(state, name, by[d], d, device), std::vector<int64_t>();
-    axes[d] = static_cast<int64_t>(axis);
+    if (axis >= count) return ReportAxes(state, name, by[d], d, device), Distribution();
+    distribution[d].axis = static_cast<int64_t>(axis);
     is_distributed = true;
   }
   if (!is_distributed) {
@@ -102,7 +115,7 @@ std::vector<int64_t> CheckDistribution(FunctionState& state, std::string_view na
         .Help("remove `by (…)`: without it, every rank has the whole tensor");
     return {};
   }
-  return axes;
+  return distribution;
 }
 
 }  // namespace kdl::sema

@@ -63,10 +63,10 @@ class CountingHost final : public interp::ProgramHost {
     TensorId tensor = Add(request.name.str(), request.scalar, request.sizes);
     if (request.rank_axes.empty()) return tensor;
     CountedTensor& added = tensors_[tensor.value];
-    added.exchange = driver::Exchange(driver::Ownership(grid_, request.sizes, request.rank_axes));
-    const driver::Ownership& ownership = added.exchange.ownership();
+    added.exchange = driver::Exchange(
+        driver::Ownership(grid_, request.sizes, request.rank_axes, request.rank_blocks));
     for (int64_t rank : {int64_t{0}, grid_.count() - 1})
-      added.owned = std::max(added.owned, driver::CountElements(ownership.Owned(rank)));
+      added.owned = std::max(added.owned, CountOwned(added.exchange.ownership(), rank));
     added.last_receiver.assign(static_cast<size_t>(grid_.count()), -1);
     return tensor;
   }
@@ -100,6 +100,16 @@ class CountingHost final : public interp::ProgramHost {
   interp::RankCounts Ranks(Name) const override { return {grid_.count(), 0, 1}; }
   interp::IndexPart Owned(const interp::OwnedRequest& request) const override {
     return grid_.Owned(request.size, request.rank, request.axis);
+  }
+
+  int64_t CountOwnedBlocks(const interp::OwnedBlocksRequest& request) const override {
+    const interp::OwnedRequest& of = request.dimension;
+    return grid_.CountOwnedBlocks(of.size, of.rank, of.axis, request.length);
+  }
+  interp::IndexPart OwnedBlock(const interp::OwnedBlocksRequest& request,
+                               int64_t number) const override {
+    const interp::OwnedRequest& of = request.dimension;
+    return grid_.OwnedBlock(of.size, of.rank, of.axis, request.length, number);
   }
 
   Status Fetch(const interp::FetchRequest& request) override {
@@ -151,6 +161,12 @@ class CountingHost final : public interp::ProgramHost {
     int64_t receiver = -1;       ///< the last rank with a fetch since FinishFetches
     int64_t received_bytes = 0;  ///< what it has received since then
   };
+
+  static int64_t CountOwned(const driver::Ownership& ownership, int64_t rank) {
+    int64_t count = 0;
+    ownership.ForEachOwned(rank, [&](const Box& box) { count += driver::CountElements(box); });
+    return count;
+  }
 
   Traffic& TrafficOf(const CountedTensor& tensor, Name cause) {
     Traffic& traffic =

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "ir/program_tensors.h"
@@ -86,11 +87,14 @@ class Mapper {
     }
   }
 
-  /// Returns the distributed dimensions, such as `dimension 0` or `dimensions 0 and 1`.
-  static std::string DimensionsText(const ir::NumberList& rank_axes) {
-    std::vector<size_t> dimensions;
-    for (size_t d = 0; d < rank_axes.size(); ++d) {
-      if (rank_axes[d] != -1) dimensions.push_back(d);
+  /// Returns the distributed dimensions, such as `dimension 0` or `dimensions 0 in blocks of 64 and 1`.
+  static std::string DimensionsText(const ir::RankDistribution& distribution) {
+    std::vector<std::string> dimensions;
+    for (size_t d = 0; d < distribution.size(); ++d) {
+      const ir::RankDimension& dim = distribution[d];
+      if (!dim.is_distributed()) continue;
+      std::string blocks = dim.block > 0 ? fmt::format(" in blocks of {}", dim.block) : "";
+      dimensions.push_back(fmt::format("{}{}", d, blocks));
     }
     return fmt::format("dimension{} {}", dimensions.size() == 1 ? "" : "s",
                        fmt::join(dimensions, " and "));
@@ -99,10 +103,10 @@ class Mapper {
   void AddTensor(const Op* op) {
     std::string device(op->attr<AttrKey::Device>().text());
     bool by_use = op->HasAttr(AttrKey::ByUse);
-    if (op->HasAttr(AttrKey::RankAxes)) {
+    if (ir::RankDistribution distribution = ir::DistributionOfAlloc(op); !distribution.empty()) {
       mapped_.tensors.push_back({std::string(op->attr<AttrKey::Name>().text()),
                                  fmt::format("is distributed over the ranks of {}, {}", device,
-                                             DimensionsText(op->attr<AttrKey::RankAxes>()))});
+                                             DimensionsText(distribution))});
       return;
     }
     owners_[op->result()] = device;
@@ -140,18 +144,19 @@ class Mapper {
     mapped_.steps.push_back(std::move(step));
   }
 
-  /// Returns whether the number of ranks is a bound of the loop.
-  static bool IsOverRanks(const Op* loop) {
+  /// Returns whether a result of an op of this kind is the upper bound of the loop.
+  static bool EndsAt(const Op* loop, OpKind kind) {
     const Op* bound = loop->kind() == OpKind::Loop ? loop->operand(1)->def() : nullptr;
-    return bound && bound->kind() == OpKind::Ranks;
+    return bound && bound->kind() == kind;
   }
 
   void AddRegions(const Op* op, size_t depth) {
     for (size_t r = 0; r < op->regions().size(); ++r) {
       size_t head = mapped_.steps.size();
-      std::string_view word = op->kind() == OpKind::If ? (r == 0 ? "if" : "else")
-                              : IsOverRanks(op)        ? "for each rank"
-                                                       : "loop";
+      std::string_view word = op->kind() == OpKind::If          ? (r == 0 ? "if" : "else")
+                              : EndsAt(op, OpKind::Ranks)       ? "for each rank"
+                              : EndsAt(op, OpKind::OwnedBlocks) ? "for each of its blocks"
+                                                                : "loop";
       mapped_.steps.push_back(
           {StepKind::Region, 0, std::string(word), SourcePlace(op), {}, 0, {}, depth, {}});
       Block(op->region(r), depth + 1);
