@@ -228,9 +228,44 @@ void Kernel::CheckLoops(const Append& append) {
   }
 }
 
+/// Finds a loop variable of an `spmd for` in an expression.
+class VariableFinder : public TreeCopier {
+ public:
+  VariableFinder(Arena& arena, const ForStmt& loop) : TreeCopier(arena), loop_(loop) {}
+
+  const Binder* Find(const Expr* expr) {
+    Expression(expr);
+    return found_;
+  }
+
+ private:
+  const Expr* Replacement(const Expr* expr) override {
+    const auto* name = DynAs<NameExpr>(expr);
+    if (name == nullptr) return nullptr;
+    auto at = std::ranges::find_if(
+        loop_.binders, [&](const Binder& binder) { return binder.name.name == name->name; });
+    if (at != loop_.binders.end()) found_ = &*at;
+    return nullptr;
+  }
+
+  const ForStmt& loop_;
+  const Binder* found_ = nullptr;
+};
+
 /// Checks that the blocks of the loop can be numbered.
 void Kernel::CheckBounds(const ForStmt& loop) {
   for (const Binder& binder : loop.binders) {
+    if (const Binder* other = VariableFinder(builder_.arena, loop).Find(binder.extent.hi)) {
+      std::string_view name = binder.name.name.text();
+      builder_.diagnostics
+          .Report(diag::AppendOrder, binder.span, name,
+                  fmt::format("must have a bound that does not depend on '{}', because the loop "
+                              "contains an `append`",
+                              other->name.name.text()))
+          .Help(fmt::format("iterate over it in a loop inside: for {} in 0..{} {{ … }}", name,
+                            builder_.Text(binder.extent.hi->span)));
+      continue;
+    }
     const auto* lo = DynAs<IntLit>(binder.extent.lo);
     bool is_zero = binder.extent.lo == nullptr || (lo != nullptr && lo->value == 0);
     bool is_numbered = loop.domain == nullptr && binder.extent.step == nullptr && is_zero &&
@@ -267,6 +302,9 @@ void Kernel::CheckLoop(const ForStmt& loop, const AppendSurvey& survey) {
   };
   for (const auto& [name, place] : survey.stored) reads(name, name);
   for (const Counted& counted : counted_) {
+    bool is_here = std::ranges::any_of(survey.appends,
+                                       [&](auto& append) { return counted.append == &append; });
+    if (!is_here) continue;
     reads(counted.output.name, counted.output.name);
     reads(counted.count.name, counted.count.name);
     for (Name view : ViewsOf(counted.output.name)) reads(counted.output.name, view);
