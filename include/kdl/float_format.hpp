@@ -11,7 +11,8 @@
 namespace kdl::inline KDL_VERSIONED {
 
 // The layout of a float type. All bit patterns that its functions return have sign 0, except those of `sign`
-// and `BitsOf`.
+// and `BitsOf`. A type without fraction contains powers of two: it has neither a sign nor zero, and `sign` is a
+// bit that no value has.
 struct FloatFormat {
   int exponent = 0;  // number of bits of the exponent
   int fraction = 0;
@@ -19,6 +20,7 @@ struct FloatFormat {
   bool has_nan = false;
   bool saturates = false;  // whether overflow gives the largest number
 
+  constexpr bool has_only_powers() const { return fraction == 0; }
   constexpr int bias() const { return (1 << (exponent - 1)) - 1; }
   constexpr int least_exponent() const { return 1 - bias(); }  // least exponent of normal numbers
   constexpr std::uint64_t sign() const { return std::uint64_t{1} << (exponent + fraction); }
@@ -37,6 +39,10 @@ struct FloatFormat {
 
   // Returns the value of a narrow float. A double represents it exactly.
   double ValueOf(std::uint64_t bits) const {
+    if (has_only_powers()) {
+      return bits == nan() ? std::numeric_limits<double>::quiet_NaN()
+                           : std::ldexp(1.0, static_cast<int>(bits) - bias());
+    }
     const std::uint64_t magnitude = bits & (sign() - 1);
     const auto above = static_cast<int>(magnitude >> fraction);
     const std::uint64_t hidden = above > 0 ? std::uint64_t{1} << fraction : 0;
@@ -53,6 +59,7 @@ struct FloatFormat {
   // Returns the bits of the nearest narrow float, with ties to even, after a single rounding. NaN stays NaN,
   // or becomes 0 if the format has no NaN.
   std::uint64_t BitsOf(double value) const {
+    if (has_only_powers()) return PowerBitsOf(value);
     if (std::isnan(value) && !has_nan) return 0;
     const std::uint64_t negative = std::signbit(value) ? sign() : 0;
     if (std::isnan(value)) return negative | nan();
@@ -64,6 +71,18 @@ struct FloatFormat {
     const std::uint64_t bits = static_cast<std::uint64_t>(units) +
                                (static_cast<std::uint64_t>(scale - least_exponent()) << fraction);
     return negative | std::min(bits, saturates ? largest() : largest() + 1);
+  }
+
+ private:
+  // Returns the bits of the nearest power of two. Negative numbers become NaN, and zero the smallest power.
+  std::uint64_t PowerBitsOf(double value) const {
+    if (std::isnan(value) || value < 0) return nan();
+    const double size = std::clamp(value, std::ldexp(1.0, -bias()), ValueOf(largest()));
+    const int scale = std::ilogb(size);
+    const auto bits = static_cast<std::uint64_t>(scale + bias());
+    const double units = std::ldexp(size, -scale);
+    const bool is_above = units > 1.5 || (units == 1.5 && bits % 2 != 0);
+    return bits + (is_above ? 1 : 0);
   }
 };
 

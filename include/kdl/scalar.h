@@ -20,10 +20,27 @@ static inline int kdl_largest(int width, int fraction, bool infinities, bool nan
   return infinities ? sign - (1 << fraction) - 1 : sign - 1 - (nans ? 1 : 0);
 }
 
+/* The same as kdl_narrowed and kdl_widened for a type without fraction, whose values are powers of two: it has
+ * neither a sign nor zero. Negative numbers become NaN, and zero the smallest power. */
+static inline int kdl_power_bits(double value, int width) {
+  const int bias = (1 << (width - 1)) - 1;
+  const int nan_bits = (1 << width) - 1;
+  if (isnan(value) || value < 0) return nan_bits;
+  const double size = fmin(fmax(value, ldexp(1.0, -bias)), ldexp(1.0, bias));
+  const int bits = ilogb(size) + bias;
+  const double units = ldexp(size, bias - bits);
+  return bits + (units > 1.5 || (units == 1.5 && bits % 2 != 0) ? 1 : 0);
+}
+static inline float kdl_power(int bits, int width) {
+  const int bias = (1 << (width - 1)) - 1;
+  return bits == (1 << width) - 1 ? NAN : ldexpf(1.0f, bits - bias);
+}
+
 /* Returns the bits of the narrow float nearest to the value. Rounds once, with ties to even. NaN stays
  * NaN, or becomes 0 if the format has none. */
 static inline int kdl_narrowed(double value, int width, int fraction, bool infinities, bool nans,
                                bool saturates) {
+  if (fraction == 0) return kdl_power_bits(value, width);
   const int least = 2 - (1 << (width - 1)); /* exponent of the smallest normal number */
   const int largest = kdl_largest(width, fraction, infinities, nans);
   const int sign = 1 << (fraction + width);
@@ -38,6 +55,7 @@ static inline int kdl_narrowed(double value, int width, int fraction, bool infin
 }
 
 static inline float kdl_widened(int bits, int width, int fraction, bool infinities, bool nans) {
+  if (fraction == 0) return kdl_power(bits, width);
   const int sign = 1 << (fraction + width);
   const int largest = kdl_largest(width, fraction, infinities, nans);
   const int least = 2 - (1 << (width - 1)) - fraction; /* exponent of the smallest number */

@@ -24,6 +24,8 @@ std::optional<std::uint8_t> ElementOf(Type type) {
       return KDL_F8E4M3;
     case TypeCode::Float8E5M2:
       return KDL_F8E5M2;
+    case TypeCode::Float8E8M0FNU:
+      return KDL_F8E8M0;
   }
   return std::nullopt;
 }
@@ -40,6 +42,8 @@ Type TypeOf(std::uint8_t element) {
       return of_code(TypeCode::Float8E4M3FN);
     case KDL_F8E5M2:
       return of_code(TypeCode::Float8E5M2);
+    case KDL_F8E8M0:
+      return of_code(TypeCode::Float8E8M0FNU);
     default:
       break;
   }

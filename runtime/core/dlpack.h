@@ -23,7 +23,8 @@ enum class TypeCode : uint8_t {
   Bfloat = 4,
   Bool = 6,
   Float8E4M3FN = 10,
-  Float8E5M2 = 12
+  Float8E5M2 = 12,
+  Float8E8M0FNU = 14
 };
 
 struct Device {

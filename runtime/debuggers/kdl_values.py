@@ -3,11 +3,13 @@
 import struct
 
 #: The bits of the exponent and of the fraction of each type, and whether it has infinities.
-FLOATS = {"bf16": (8, 7, True), "f8e4m3": (4, 3, False), "f8e5m2": (5, 2, True)}
+FLOATS = {"bf16": (8, 7, True), "f8e4m3": (4, 3, False), "f8e5m2": (5, 2, True), "f8e8m0": (8, 0, False)}
 
 
 def narrow_float(bits, exponent_bits, fraction_bits, has_infinities):
-    """Returns the number with these bits: a sign, an exponent and a fraction."""
+    """Returns the number with these bits: a sign, an exponent and a fraction, or only an exponent."""
+    if fraction_bits == 0:
+        return float("nan") if bits == (1 << exponent_bits) - 1 else 2.0 ** (bits + 1 - (1 << (exponent_bits - 1)))
     sign = -1.0 if bits >> (exponent_bits + fraction_bits) else 1.0
     fraction = bits & ((1 << fraction_bits) - 1)
     exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1)

@@ -23,14 +23,21 @@ uint64_t FloatBits(Scalar scalar, double value) {
 
 double LargestValue(Scalar scalar) { return FloatValue(scalar, Info(scalar).format.largest()); }
 
+double LeastValue(Scalar scalar) {
+  return Info(scalar).format.has_only_powers() ? FloatValue(scalar, 0) : -LargestValue(scalar);
+}
+
 bool IsBeyond(Scalar scalar, double value) {
   if (scalar == Scalar::F64) return std::isinf(value);
+  if (Info(scalar).format.has_only_powers())
+    return value <= 0 || value > 1.5 * LargestValue(scalar);
   double step = LargestValue(scalar) - FloatValue(scalar, Info(scalar).format.largest() - 1);
   return std::fabs(value) >= LargestValue(scalar) + step / 2;
 }
 
 uint64_t InfinityBits(Scalar scalar, bool negative) {
   const FloatFormat& format = Info(scalar).format;
+  if (format.has_only_powers()) return negative ? format.nan() : format.largest();
   return (format.has_infinity ? format.infinity() : format.largest()) |
          (negative ? format.sign() : 0);
 }

@@ -67,8 +67,15 @@ inline bool IsInteger(Scalar scalar) {
 }
 /// Narrow floats (below f32) exist only in memory: expressions compute in f32.
 constexpr bool IsNarrowFloat(Scalar scalar) { return !Info(scalar).cpp_name.empty(); }
-/// Returns whether the scalar is f8e4m3 or f8e5m2.
+/// Returns whether the scalar is f8e4m3, f8e5m2 or f8e8m0.
 inline bool IsByteFloat(Scalar scalar) { return IsFloat(scalar) && Info(scalar).bits == 8; }
+/// Returns whether numbers of this type can be added, compared and so on. Those of f8e8m0, the scales of blocks,
+/// can only be converted and copied.
+constexpr bool HasArithmetic(Scalar scalar) {
+  return !IsFloat(scalar) || !Info(scalar).format.has_only_powers();
+}
+/// Returns whether the scalar is f8e4m3 or f8e5m2, which can be multiplied by each other.
+inline bool IsByteFactor(Scalar scalar) { return IsByteFloat(scalar) && HasArithmetic(scalar); }
 
 /// Returns the type in which sum, prod, mean and dot accumulate and return their result. Floats up to f32 use
 /// f32, and f64 uses f64. Integers of up to 32 bits use 32 bits, and larger ones use 64 bits, with the same

@@ -114,13 +114,13 @@ CONFORMANCE_TEST(AutoTakesWhatTheDeviceHolds) {
 }
 
 CONFORMANCE_TEST(ScalarsOfEveryKind) {
-  const Tensor y = bench.Upload(std::vector<std::uint64_t>(15, 0), "y");
+  const Tensor y = bench.Upload(std::vector<std::uint64_t>(16, 0), "y");
   bench.queue
       .Launch("scalars", 3,
               {true, std::int8_t{-1}, std::int16_t{-2}, std::int32_t{-3}, std::int64_t{-4},
                std::uint8_t{250}, std::uint16_t{60000}, std::uint32_t{4000000000u},
                std::uint64_t{1} << 63, F16{0x3c00}, Bf16{0x3f80}, 1.0f, 1.0, F8E4M3{0x38},
-               F8E5M2{0xbc}, y})
+               F8E5M2{0xbc}, F8E8M0{0x80}, y})
       .Wait();
   const std::vector<std::uint64_t> slots = Bench::Download<std::uint64_t>(y);
   const std::vector<std::uint64_t> expected = {1,
@@ -137,7 +137,8 @@ CONFORMANCE_TEST(ScalarsOfEveryKind) {
                                                0x3f800000,
                                                UINT64_C(0x3ff0000000000000),
                                                0x38,
-                                               0xbc};
+                                               0xbc,
+                                               0x80};
   CHECK(slots == expected);
 }
 

@@ -39,4 +39,5 @@ def formats():
 
 
 FORMATS = formats()
-NARROW_FLOATS = [type_ for type_, format_ in FORMATS.items() if format_.is_narrow]
+NARROW_FLOATS = [type_ for type_, format_ in FORMATS.items() if format_.is_narrow and format_.fraction]
+SCALES = [type_ for type_, format_ in FORMATS.items() if not format_.fraction]  # types that can only be converted

@@ -1,5 +1,6 @@
 """Random expressions of a given type, which only use the allowed ranges."""
 
+from element_types import SCALES
 from names import FLOATS, INTEGERS, NUMBERS
 from reductions import Reductions
 from tree import expr, text
@@ -175,6 +176,10 @@ class Expressions(Reductions):
 
     def cast(self, type_, allowed, scope, depth):
         from_ = self.pick(NUMBERS)
+        if self.chance(0.1):
+            scale = self.pick(SCALES)
+            self.shows[f"cast {from_} to {scale}"] += 1
+            return expr(type_, allowed, "(", self.expression(from_, allowed, scope, depth), f" as {scale} as {type_})")
         self.shows[f"cast {from_} to {type_}"] += 1
         return expr(type_, allowed, "(", self.expression(from_, allowed, scope, depth), f" as {type_})")
 

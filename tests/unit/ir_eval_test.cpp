@@ -241,6 +241,27 @@ TEST_CASE("casts to floats round once, with ties to even") {
     CHECK(std::isnan(kdl::FloatValue(Scalar::F8E5M2, 0x7D)));
     CHECK(std::isnan(kdl::FloatValue(Scalar::F8E4M3, 0xFF)));
   }
+  SUBCASE("powers of two have neither sign nor zero") {
+    struct Row {
+      float value;
+      uint64_t bits;
+    };
+    const Row rows[] = {{0.0F, 0},         {-0.0F, 0},         {0x1p-149F, 0}, {0x1p-127F, 0},
+                        {0x1.8p-127F, 0},  {0x1.808p-127F, 1}, {0x1p-126F, 1}, {1.0F, 127},
+                        {1.5F, 128},       {3.0F, 128},        {3.01F, 129},   {0x1p127F, 254},
+                        {0x1.8p127F, 254}, {0x1.FEp127F, 254}, {kInf, 254},    {-kInf, 255},
+                        {-0x1p-149F, 255}, {-1.0F, 255},       {NAN, 255},     {-NAN, 255}};
+    for (const Row& row : rows) {
+      CAPTURE(row.value);
+      CHECK(Cast(Scalar::F32, Scalar::F8E8M0, F(row.value)) == row.bits);
+    }
+    CHECK(Cast(Scalar::F8E8M0, Scalar::F32, 0) == 0x00400000);
+    CHECK(Cast(Scalar::F8E8M0, Scalar::F32, 255) == 0x7FC00000);
+    CHECK(Cast(Scalar::I64, Scalar::F8E8M0, U(-3)) == 255);
+    CHECK(Cast(Scalar::U64, Scalar::F8E8M0, ~uint64_t{0}) == 191);
+    CHECK_FALSE(static_cast<bool>(kdl::ir::FindEval(OpKind::Add, Scalar::F8E8M0, Scalar::F8E8M0)));
+    CHECK(static_cast<bool>(kdl::ir::FindEval(OpKind::Select, Scalar::F8E8M0, Scalar::F8E8M0)));
+  }
   SUBCASE("numbers of narrow floats stay the same, and values between two round to one of them") {
     for (const kdl::ScalarInfo& info : kdl::kScalars) {
       if (!kdl::IsNarrowFloat(info.scalar)) continue;

@@ -187,6 +187,7 @@ TEST_CASE("prints: values of every kind") {
   std::uint16_t brains[] = {0x3f80, 0xc2f7};
   std::uint8_t eighths[] = {0x38, 0xfe, 0x01, 0x7f};
   std::uint8_t fourths[] = {0x3c, 0xfb, 0x01, 0x7c};
+  std::uint8_t powers[] = {0x7f, 0x00, 0xfe, 0xff};
   std::uint8_t bytes[] = {0, 255};
   std::int8_t signs[] = {-128, 127};
   bool bools[] = {true, false};
@@ -196,6 +197,7 @@ TEST_CASE("prints: values of every kind") {
   CHECK(print(View(brains, KDL_BF16, 2, 1)) == "[[1], [-123.5]]");
   CHECK(print(View(eighths, KDL_F8E4M3, 1, 4)) == "[[1, -448, 0.001953125, nan]]");
   CHECK(print(View(fourths, KDL_F8E5M2, 1, 4)) == "[[1, -57344, 1.5258789e-05, inf]]");
+  CHECK(print(View(powers, KDL_F8E8M0, 1, 4)) == "[[1, 5.877472e-39, 1.7014118e+38, nan]]");
   CHECK(print(View(bytes, KDL_U8, 1, 2)) == "[[0, 255]]");
   CHECK(print(View(signs, KDL_I8, 1, 2)) == "[[-128, 127]]");
   CHECK(print(View(bools, KDL_BOOL, 1, 2)) == "[[true, false]]");

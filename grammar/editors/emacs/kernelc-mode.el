@@ -24,7 +24,7 @@
 
 (defconst kernelc-types
   '(
-    "bool" "i8" "i16" "i32" "i64" "u8" "u16" "u32" "u64" "f8e4m3" "f8e5m2" "f16" "bf16"
+    "bool" "i8" "i16" "i32" "i64" "u8" "u16" "u32" "u64" "f8e4m3" "f8e5m2" "f8e8m0" "f16" "bf16"
     "tf32" "f32" "f64" "int")
   "The element types.")
 

@@ -55,7 +55,8 @@ struct NamedElement {
 };
 constexpr NamedElement kNamedElements[] = {{"bfloat16", KDL_BF16, "uint16"},
                                            {"float8_e4m3fn", KDL_F8E4M3, "uint8"},
-                                           {"float8_e5m2", KDL_F8E5M2, "uint8"}};
+                                           {"float8_e5m2", KDL_F8E5M2, "uint8"},
+                                           {"float8_e8m0fnu", KDL_F8E8M0, "uint8"}};
 
 /// If the array's elements have a type of `kNamedElements`, returns a view of its memory as integers of the same
 /// size, and stores the type.

@@ -20,8 +20,8 @@ from .errors import ArgumentError
 # The names of element types in NumPy and PyTorch. NumPy itself lacks the narrow ones.
 NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
           "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool", "bf16": "bfloat16",
-          "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
-NARROW = ("bf16", "f8e4m3", "f8e5m2")
+          "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f8e8m0": "float8_e8m0fnu"}
+NARROW = ("bf16", "f8e4m3", "f8e5m2", "f8e8m0")
 
 
 def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
@@ -126,6 +126,8 @@ def number(value: Any, element: str) -> str:
         return str(operator.index(value))
     # Kernelc rounds an integer once, to the element type.
     converted = operator.index(value) if isinstance(value, numbers.Integral) else float(value)
+    if element == "f8e8m0":  # it has no sign and no zero
+        return repr(min(max(float(converted), 2.0**-127), 2.0**127)) if converted >= 0 else "nan"
     limit, most = _LARGEST.get(element, (math.inf, math.inf))
     return repr(math.copysign(most, converted) if abs(converted) >= limit else converted)
 

@@ -32,6 +32,34 @@ std::string NarrowText(std::string_view name, const ScalarInfo& to) {
       f.sign());
 }
 
+/// The text of the conversion from f32 to a float that has only powers of two and the exponents of f32. Below the
+/// normal numbers of f32, the fraction of 2^-127 is one half.
+std::string NarrowPowerText(std::string_view name, const ScalarInfo& to) {
+  return fmt::format(
+      "static inline {0} {1}(float a) {{\n"
+      "  uint32_t bits;\n"
+      "  memcpy(&bits, &a, 4);\n"
+      "  const uint32_t normal = (bits + 0x3fffffu + (bits >> 23 & 1u)) >> 23;\n"
+      "  uint32_t power = bits < 0x800000u ? (uint32_t)(bits > 0x600000u) : normal;\n"
+      "  power = power > {2:#x}u ? {2:#x}u : power;\n"
+      "  power = bits > 0x7f800000u ? {3:#x}u : power;\n"
+      "  return ({0})(bits == 0x80000000u ? 0 : power);\n"
+      "}}\n",
+      to.c_type, name, to.format.largest(), to.format.nan());
+}
+
+std::string WidenPowerText(std::string_view name, const ScalarInfo& from) {
+  return fmt::format(
+      "static inline float {0}({1} a) {{\n"
+      "  uint32_t bits = a == 0 ? 0x400000u : (uint32_t)a << 23;\n"
+      "  bits = a == {2:#x}u ? 0x7fc00000u : bits;\n"
+      "  float value;\n"
+      "  memcpy(&value, &bits, 4);\n"
+      "  return value;\n"
+      "}}\n",
+      name, from.c_type, from.format.nan());
+}
+
 /// Without branches, so that compilers compute it in vectors. A multiplication moves the exponent, which also
 /// normalizes subnormal numbers.
 std::string WidenHalfText(std::string_view name) {
@@ -88,6 +116,7 @@ std::string WidenText(std::string_view name, const ScalarInfo& from) {
         name);
   }
   if (from.scalar == Scalar::F16) return WidenHalfText(name);
+  if (f.has_only_powers()) return WidenPowerText(name, from);
   std::string special = f.has_infinity
                             ? fmt::format("rest == {:#x}u ? INFINITY : NAN", f.infinity())
                             : std::string("NAN");
@@ -178,6 +207,12 @@ std::string StickyText(std::string_view name, Scalar from) {
       name, VariableType(from));
 }
 
+/// Whether the narrow float is converted from f32 without branches. An f64 is first rounded to odd.
+bool IsFromF32(Scalar to) {
+  return to == Scalar::F16 || to == Scalar::BF16 ||
+         (IsNarrowFloat(to) && Info(to).format.has_only_powers());
+}
+
 /// Whether C's conversion is the one of the language.
 bool IsOperator(Scalar from, Scalar to) {
   return !IsNarrowFloat(from) && !IsNarrowFloat(to) && to != Scalar::Bool &&
@@ -244,7 +279,7 @@ std::string Helpers::VectorConversion(Scalar from, Scalar to, int64_t lanes) {
                 VectorConversion(via, to, lanes));
     return name;
   }
-  if (from == Scalar::F64 && (to == Scalar::F16 || to == Scalar::BF16)) {
+  if (from == Scalar::F64 && IsFromF32(to)) {
     DefineChain(name, result, of, OddConversion(lanes), VectorConversion(Scalar::F32, to, lanes));
     return name;
   }
@@ -304,12 +339,14 @@ std::string Helpers::Conversion(Scalar from, Scalar to, int64_t lanes) {
     Define(name, Bf16Text(name));
   } else if (to == Scalar::F16 && from == Scalar::F32) {
     Define(name, NarrowHalfText(name));
-  } else if ((to == Scalar::F16 || to == Scalar::BF16) && from == Scalar::F64) {
+  } else if (from == Scalar::F32 && IsFromF32(to)) {
+    Define(name, NarrowPowerText(name, Info(to)));
+  } else if (from == Scalar::F64 && IsFromF32(to)) {
     Define("kdl_odd_f32_of_f64", std::string(kOdd));
     plain(fmt::format("{}(kdl_odd_f32_of_f64(a))", Conversion(Scalar::F32, to)));
   } else if (IsNarrowFloat(to)) {
     std::string narrow = fmt::format("kdl_{}_of_f64", Spelling(to));
-    if (to == Scalar::F16 || to == Scalar::BF16) {
+    if (IsFromF32(to)) {
       Conversion(Scalar::F64, to);
     } else {
       Define(narrow, NarrowText(narrow, Info(to)));

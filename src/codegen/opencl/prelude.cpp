@@ -220,6 +220,17 @@ static inline ushort kdl_f16_of_f32(float a) {
     uint many = (rest + ((1 << (22 - B)) - 1) + ((rest >> (23 - B)) & 1) - ((127 - E) << 23)) >> (23 - B); \
     return (uchar)(sign | min(rest < ((128 - E) << 23) ? few : many, (uint)LARGEST)); \
   }
+// Powers of two with the exponents of f32. Below the normal numbers of f32, the fraction of 2^-127 is one half.
+static inline float kdl_f32_of_f8e8m0(uchar a) {
+  return as_float(a == 0xff ? 0x7fc00000u : a == 0 ? 0x400000u : (uint)a << 23);
+}
+static inline uchar kdl_f8e8m0_of_f32(float a) {
+  uint bits = as_uint(a);
+  if (bits == 0x80000000) return 0;
+  if (bits > 0x7f800000) return 0xff;
+  uint normal = (bits + 0x3fffff + ((bits >> 23) & 1)) >> 23;
+  return (uchar)(bits < 0x800000 ? bits > 0x600000 : min(normal, (uint)0xfe));
+}
 )";
 
 constexpr std::string_view kRest =
@@ -263,7 +274,8 @@ static void kdl_trap(__global long* record, int code, int location, long index, 
 
 consteval bool AllHaveFunctions() {
   return std::ranges::all_of(kScalars, [](const ScalarInfo& info) {
-    bool has_functions = info.scalar == Scalar::F16 || info.scalar == Scalar::BF16;
+    bool has_functions =
+        info.scalar == Scalar::F16 || info.scalar == Scalar::BF16 || info.scalar == Scalar::F8E8M0;
     const FloatFormat& format = info.format;
     bool fills_byte = info.bits == 8 && format.exponent + format.fraction == 7;
     return !IsNarrowFloat(info.scalar) || has_functions ||
@@ -276,7 +288,7 @@ static_assert(AllHaveFunctions(), "KDL_BYTE_FLOAT is for whole bytes with NaNs t
 std::string ByteFloats() {
   std::string rows;
   for (const ScalarInfo& info : kScalars) {
-    if (!IsByteFloat(info.scalar)) continue;
+    if (!IsByteFactor(info.scalar)) continue;
     const FloatFormat& format = info.format;
     int least = format.least_exponent() - format.fraction;  // exponent of the smallest number
     rows += fmt::format("KDL_BYTE_FLOAT({}, {}, {}, {:#x}, {:#x}, 0x1p{}f, 0x1p{}f)\n",

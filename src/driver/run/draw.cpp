@@ -54,6 +54,8 @@ uint64_t DrawBits(uint64_t seed, uint64_t n) { return Mix(Mix(seed) + n); }
 
 uint64_t DrawElement(Scalar scalar, uint64_t seed, uint64_t n) {
   uint64_t x = DrawBits(seed, n);
+  if (!HasArithmetic(scalar))
+    return FloatBits(scalar, std::ldexp(1.0, static_cast<int>(x >> 61) - 4));
   if (IsFloat(scalar))
     return FloatBits(scalar, RandomFraction(x, Info(scalar).format.fraction + 1));
   if (scalar == Scalar::Bool) return x >> 63;

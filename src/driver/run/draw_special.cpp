@@ -37,8 +37,17 @@ uint64_t Halfway(int bits, Digits& drawn) {
   return first + half + (near == 1 ? 1 : near == 2 ? ~uint64_t{0} : 0);
 }
 
+/// Returns NaN, the smallest or largest power of two, or one near 1 or the ends of integer types.
+uint64_t SpecialPower(const FloatFormat& format, Digits drawn) {
+  uint64_t ends[] = {0, 1, format.largest() - 1, format.largest(), format.nan()};
+  auto bias = static_cast<uint64_t>(format.bias());
+  uint64_t kind = drawn.Below(2 * std::size(ends));
+  return kind < std::size(ends) ? ends[kind] : bias - 2 + drawn.Below(68);
+}
+
 uint64_t SpecialFloat(Scalar scalar, Digits drawn) {
   const FloatFormat& format = Info(scalar).format;
+  if (format.has_only_powers()) return SpecialPower(format, drawn);
   int fraction = format.fraction;
   uint64_t one = uint64_t{1} << fraction;  // the value 1 in the exponent field
   uint64_t most = (uint64_t{1} << format.exponent) - 1;

@@ -316,6 +316,7 @@ EvalFn FindEval(OpKind kind, Scalar operand, Scalar result) {
   if (kind == OpKind::Cast) return FindCast(operand, result);
   if (kind == OpKind::ToBits) return FindToBits(operand, result);
   if (kind == OpKind::FromBits) return FindFromBits(operand, result);
+  if (!HasArithmetic(operand)) return nullptr;
   const EvalRow* row = std::find_if(std::begin(kEvaluations), std::end(kEvaluations),
                                     [&](const EvalRow& r) { return r.kind == kind; });
   return row == std::end(kEvaluations) ? nullptr : row->pick(operand);

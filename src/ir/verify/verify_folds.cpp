@@ -73,9 +73,10 @@ std::string ContractionFault(const Op& op, const Module& module) {
   if (std::string fault = AxisListFault(over, all); !fault.empty()) return fault;
   auto acc = op.attr<AttrKey::Acc>();
   bool integers = IsNarrowInteger(a->scalar, acc) && IsNarrowInteger(b->scalar, acc);
-  bool byte_floats = IsByteFloat(a->scalar) && IsByteFloat(b->scalar);
+  bool byte_floats = IsByteFactor(a->scalar) && IsByteFactor(b->scalar);
   if (!integers && !byte_floats && a->scalar != b->scalar)
     return fmt::format("cannot multiply {} and {}", Spelling(a->scalar), Spelling(b->scalar));
+  if (!HasArithmetic(a->scalar)) return fmt::format("is not defined on {}", Spelling(a->scalar));
   bool widens = IsNarrowFloat(a->scalar) ? acc == Scalar::F32 : acc == a->scalar;
   if (!integers && !widens)
     return fmt::format("cannot multiply {} with an accumulator of {}", Spelling(a->scalar),

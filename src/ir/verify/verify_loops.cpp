@@ -58,7 +58,8 @@ std::string FoldedTermsFault(const Op& op) {
     if (term->type()->scalar != terms[0]->type()->scalar) return "the factors differ in type";
   }
   Scalar scalar = terms[0]->type()->scalar;
-  bool fits = scalar == acc || (terms.size() == 2 && IsNarrowFloat(scalar) && acc == Scalar::F32);
+  bool widens = IsNarrowFloat(scalar) && HasArithmetic(scalar) && acc == Scalar::F32;
+  bool fits = scalar == acc || (terms.size() == 2 && widens);
   if (!fits)
     return fmt::format("cannot reduce {} with an accumulator of {}", Spelling(scalar),
                        Spelling(acc));

@@ -100,7 +100,7 @@ std::string StoreFault(const Op& op, const Module&) {
 bool HasUpdate(UpdateKind how, Scalar scalar) {
   bool is_arithmetic = how == UpdateKind::Add || how == UpdateKind::Mul || how == UpdateKind::Max ||
                        how == UpdateKind::Min;
-  if (is_arithmetic) return scalar != Scalar::Bool;
+  if (is_arithmetic) return scalar != Scalar::Bool && HasArithmetic(scalar);
   return how == UpdateKind::Set || !IsFloat(scalar);
 }
 

@@ -83,7 +83,7 @@ Operands GenOperands(FunctionGen& gen, const syntax::ReduceExpr& dot, Scalar acc
   Value* narrow_b = Narrowed(gen, dot.operands[1], b);
   Scalar of_a = narrow_a->type()->scalar;
   Scalar of_b = narrow_b->type()->scalar;
-  bool go_together = of_a == of_b || (IsByteFloat(of_a) && IsByteFloat(of_b));
+  bool go_together = of_a == of_b || (IsByteFactor(of_a) && IsByteFactor(of_b));
   if (narrow_a != a && narrow_b != b && go_together) return {narrow_a, narrow_b};
   return {gen.builder.Cast(a, accumulator), gen.builder.Cast(b, accumulator)};
 }

@@ -248,11 +248,14 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   if (type.is_literal()) type = CheckLiteralArgs(state, builtin, args, type);
   if (type.is_error() || type.is_literal()) return type;
   if (!Accepts(builtin.operands, type.scalar)) {
-    Diagnostic& report =
-        state.diagnostics.Report(diag::BadOperand, call.span, builtin.spelling,
-                                 Describe(builtin.operands), Spelling(type.scalar));
-    if (IsInteger(type.scalar) && !IsSigned(type.scalar) &&
-        Accepts(builtin.operands, Scalar::I32)) {
+    bool computes = HasArithmetic(type.scalar);
+    Diagnostic& report = state.diagnostics.Report(
+        diag::BadOperand, call.span, builtin.spelling,
+        computes ? Describe(builtin.operands) : kArithmetic, Spelling(type.scalar));
+    if (!computes) {
+      report.Help(fmt::format("write '{}'", AsHint(state, args[0], Scalar::F32)));
+    } else if (IsInteger(type.scalar) && !IsSigned(type.scalar) &&
+               Accepts(builtin.operands, Scalar::I32)) {
       report.Help(fmt::format("leave out the call: '{}' is never negative", Quote(state, args[0])));
     } else if (IsInteger(type.scalar) && Accepts(builtin.operands, Scalar::F32)) {
       report.Help(fmt::format("write '{}'", AsHint(state, args[0], Scalar::F32)));

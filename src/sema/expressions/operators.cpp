@@ -57,6 +57,7 @@ OperatorGroup OperatorGroupOf(BinaryOp op) {
 
 /// Returns a description of the allowed operands, or an empty string if `scalar` is allowed.
 std::string_view Wanted(OperatorGroup group, Scalar scalar) {
+  if (!HasArithmetic(scalar)) return kArithmetic;
   bool is_bool = scalar == Scalar::Bool;
   switch (group) {
     case OperatorGroup::Arithmetic:
@@ -128,6 +129,10 @@ Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary, std::
   if (OperatorGroupOf(binary.op) == OperatorGroup::Logic && IsInteger(found)) {
     report.Help("compare with `!= 0`, or use `&` and `|` for bits");
   }
+  if (!HasArithmetic(found)) {
+    const Expr* typed = state.literals.contains(binary.lhs) ? binary.rhs : binary.lhs;
+    report.Help(fmt::format("write '{}'", AsHint(state, typed, Scalar::F32)));
+  }
   return Type{};
 }
 
@@ -180,6 +185,13 @@ Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary, ExprInfo& 
     return Type{};
   }
   if (unary.op == UnaryOp::BitNot) return CheckFlip(state, unary, type, info);
+  if (type.is_value() && !HasArithmetic(type.scalar)) {
+    state.diagnostics
+        .Report(diag::BadOperand, unary.span, Spelling(unary.op), kArithmetic,
+                Spelling(type.scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, unary.operand, Scalar::F32)));
+    return Type{};
+  }
   auto literal = state.literals.find(unary.operand);
   if (literal != state.literals.end() && type.is_literal()) {
     return RecordLiteral(state, &unary, info, Negate(literal->second));

@@ -134,7 +134,7 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
 /// or one-byte floats. The products are exact in this type. Returns nothing for other types.
 std::optional<Type> MixedProduct(const Type& a, const Type& b) {
   bool are_byte_floats =
-      a.is_value() && b.is_value() && IsByteFloat(a.scalar) && IsByteFloat(b.scalar);
+      a.is_value() && b.is_value() && IsByteFactor(a.scalar) && IsByteFactor(b.scalar);
   if (are_byte_floats && a.scalar != b.scalar)
     return ValueType(Scalar::F32, UnionOf(a.ranges, b.ranges));
   auto is_narrow = [](const Type& type) {
@@ -162,6 +162,12 @@ Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const Reducti
   for (const Expr* operand : reduce.operands) Default(state, operand);
   Type type = Unify(state, reduce.operands, reduce.span, row->spelling);
   if (type.is_error()) return type;
+  if (!HasArithmetic(type.scalar)) {
+    state.diagnostics
+        .Report(diag::BadOperand, reduce.span, row->spelling, kArithmetic, Spelling(type.scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, reduce.operands[0], Scalar::F32)));
+    return Type{};
+  }
   if ((type.scalar == Scalar::Bool) == row->of_bools) return type;
   Diagnostic& report = state.diagnostics.Report(diag::BadOperand, reduce.span, row->spelling,
                                                 row->of_bools ? "bools" : "integers or floats",

@@ -27,6 +27,7 @@ const Builtin* FindBuiltin(std::string_view spelling) {
 }
 
 bool Accepts(Operands operands, Scalar scalar) {
+  if (!HasArithmetic(scalar)) return false;
   bool is_wide = Info(scalar).bits >= 32;
   switch (operands) {
     case Operands::Numbers:

@@ -188,6 +188,7 @@ Type CheckTarget(FunctionState& state, const AssignStmt& assign) {
 /// Returns a description of what `op=` requires of both sides in addition to a common type. Returns an
 /// empty string if the type satisfies this.
 std::string_view Wanted(AssignOp op, Scalar scalar) {
+  if (op != AssignOp::Set && !HasArithmetic(scalar)) return kArithmetic;
   bool is_bool = scalar == Scalar::Bool;
   switch (op) {
     case AssignOp::Set:
@@ -384,8 +385,10 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   if (value.is_error()) return;
   std::string_view wanted = Wanted(assign.op, target.scalar);
   if (!wanted.empty()) {
-    state.diagnostics.Report(diag::BadOperand, assign.target->span, Spelling(assign.op), wanted,
-                             Spelling(target.scalar));
+    Diagnostic& report =
+        state.diagnostics.Report(diag::BadOperand, assign.target->span, Spelling(assign.op), wanted,
+                                 Spelling(target.scalar));
+    if (!HasArithmetic(target.scalar)) report.Help("compute with an f32, and store it with `as`");
     return;
   }
   if (assign.op == AssignOp::Rem && IsFloat(target.scalar) &&

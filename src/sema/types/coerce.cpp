@@ -110,7 +110,10 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   }
   Diagnostic& report =
       state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, text, Spelling(scalar));
-  if (Info(scalar).format.saturates && IsBeyond(scalar, literal.AsReal())) {
+  if (!HasArithmetic(scalar) && literal.AsReal() <= 0) {
+    report.Help(
+        fmt::format("{} contains only powers of two, which are greater than 0", Spelling(scalar)));
+  } else if (Info(scalar).format.saturates && IsBeyond(scalar, literal.AsReal())) {
     double largest = LargestValue(scalar);
     report.Help(fmt::format("the largest {} is {}: write '{}{}' if that is intended",
                             Spelling(scalar), largest, literal.AsReal() < 0 ? "-" : "", largest));

@@ -40,6 +40,9 @@ Type Seen(const FunctionState& state, Type type);
 std::string ConvertHelp(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 /// Returns a cast such as `(x + y) as f32`, with parentheses if they are needed. If x + y would wrap before
 /// its conversion to a wider integer type, returns `x as i64 + y as i64`.
+/// What operators and builtins require of the types whose values can only be converted and copied.
+inline constexpr std::string_view kArithmetic = "a type with arithmetic";
+
 std::string AsHint(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
 }  // namespace kdl::sema

@@ -17,8 +17,7 @@ using syntax::FieldExpr;
 /// Returns the bits of the least (`is_max` is false) or the greatest finite value of a number type.
 uint64_t LimitBits(Scalar scalar, bool is_max) {
   if (IsFloat(scalar)) {
-    double largest = LargestValue(scalar);
-    return FloatBits(scalar, is_max ? largest : -largest);
+    return FloatBits(scalar, is_max ? LargestValue(scalar) : LeastValue(scalar));
   }
   int bits = Info(scalar).bits;
   uint64_t all = std::numeric_limits<uint64_t>::max() >> (64 - bits);

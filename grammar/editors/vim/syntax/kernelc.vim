@@ -9,7 +9,7 @@ syntax keyword kernelcSoft range stage domain pipe device test view types reduce
 syntax keyword kernelcSoft over reversed exclusive with init on to max min where is requires ensures
 syntax keyword kernelcSoft push pop strided broadcast append
 syntax keyword kernelcConstant inf nan true false
-syntax keyword kernelcType bool i8 i16 i32 i64 u8 u16 u32 u64 f8e4m3 f8e5m2 f16 bf16 tf32 f32 f64 int
+syntax keyword kernelcType bool i8 i16 i32 i64 u8 u16 u32 u64 f8e4m3 f8e5m2 f8e8m0 f16 bf16 tf32 f32 f64 int
 syntax match kernelcNumber "\<0[xX][0-9A-Fa-f_]\+\>\|\<[0-9][0-9_]*\(\.[0-9]\+\)\?\([eE][+-]\?[0-9]\+\)\?\>"
 syntax match kernelcAttribute "@\h\w*"
 syntax match kernelcCall "\<\h\w*\ze("

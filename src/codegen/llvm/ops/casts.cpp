@@ -89,10 +89,51 @@ uint64_t SignShift(const FloatFormat& format) {
   return static_cast<uint64_t>(31 - std::countr_zero(format.sign()));
 }
 
+/// Converts f32 to the bits of a float that has only powers of two and the exponents of f32. The lowest bit of the
+/// exponent decides ties. Below the normal numbers of f32, the fraction of 2^-127 is one half.
+llvm::Value* PowerFromF32(Emitter& emitter, llvm::Value* value, const ScalarInfo& to) {
+  auto& builder = emitter.builder;
+  auto number = [&](uint64_t of) {
+    return llvm::ConstantInt::get(WithLanesOf(value, builder.getInt32Ty()), of);
+  };
+  constexpr uint64_t kHalf = uint64_t{1} << (kFloatFraction - 1);
+  llvm::Value* bits = builder.CreateBitCast(value, WithLanesOf(value, builder.getInt32Ty()));
+  llvm::Value* last = builder.CreateAnd(builder.CreateLShr(bits, kFloatFraction), 1);
+  llvm::Value* sum = builder.CreateAdd(builder.CreateAdd(bits, last), number(kHalf - 1));
+  llvm::Value* few =
+      builder.CreateZExt(builder.CreateICmpUGT(bits, number(kHalf + kHalf / 2)), bits->getType());
+  llvm::Value* is_few = builder.CreateICmpULT(bits, number(2 * kHalf));
+  llvm::Value* rounded = builder.CreateSelect(is_few, few, builder.CreateLShr(sum, kFloatFraction));
+  llvm::Value* most =
+      builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rounded, number(to.format.largest()));
+  // As unsigned integers, NaN and all negative numbers are larger than infinity.
+  llvm::Value* is_other = builder.CreateICmpUGT(bits, number(kInfinityBits));
+  llvm::Value* is_zero = builder.CreateICmpEQ(bits, number(uint64_t{1} << 31));
+  llvm::Value* result = builder.CreateSelect(
+      is_zero, number(0), builder.CreateSelect(is_other, number(to.format.nan()), most));
+  return builder.CreateTrunc(result,
+                             WithLanesOf(value, RegisterType(emitter.context(), to.scalar)));
+}
+
+/// Widens such a float to f32.
+llvm::Value* WidenPower(Emitter& emitter, const FloatFormat& format, llvm::Value* narrow) {
+  auto& builder = emitter.builder;
+  llvm::Type* wide = WithLanesOf(narrow, builder.getInt32Ty());
+  auto number = [&](uint64_t of) { return llvm::ConstantInt::get(wide, of); };
+  llvm::Value* bits = builder.CreateZExt(narrow, wide);
+  llvm::Value* power = builder.CreateSelect(builder.CreateICmpEQ(bits, number(0)),
+                                            number(uint64_t{1} << (kFloatFraction - 1)),
+                                            builder.CreateShl(bits, kFloatFraction));
+  llvm::Value* result =
+      builder.CreateSelect(builder.CreateICmpEQ(bits, number(format.nan())), number(kNan), power);
+  return builder.CreateBitCast(result, WithLanesOf(narrow, builder.getFloatTy()));
+}
+
 /// Converts f32 to the bits of a narrower float. A subnormal result is rounded by adding a number whose last
 /// bit has the value of the smallest subnormal.
 llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, const ScalarInfo& to) {
   const FloatFormat& format = to.format;
+  if (format.has_only_powers()) return PowerFromF32(emitter, value, to);
   auto& builder = emitter.builder;
   auto number = [&](uint64_t of) {
     return llvm::ConstantInt::get(WithLanesOf(value, builder.getInt32Ty()), of);
@@ -129,6 +170,7 @@ llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, const ScalarInf
 }
 
 llvm::Value* WidenNarrow(Emitter& emitter, const FloatFormat& format, llvm::Value* narrow) {
+  if (format.has_only_powers()) return WidenPower(emitter, format, narrow);
   auto& builder = emitter.builder;
   llvm::Type* wide = WithLanesOf(narrow, builder.getInt32Ty());
   llvm::Type* f32 = WithLanesOf(narrow, builder.getFloatTy());
