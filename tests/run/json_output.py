@@ -44,6 +44,7 @@ COMMANDS = [
     (["tune", "tiles.kdl", "--set", "N=64", "--trials", "3", "--seconds", "1", "--tuned", "t.yaml"],
      'o["file"] == "t.yaml" and o["kernels"][0]["kernel"] == "twice" and o["kernels"][0]["chosen"] and all(t["seconds"] > 0 for t in o["kernels"][0]["trials"] if "seconds" in t)'),
     (["shrink", "wrong_type.kdl", "--fails", "kernelc check {}"], 'o["file"] == "wrong_type.small.kdl" and "wrong" in o["text"] and o["lines"] < o["lines_before"] and o["failure"]'),
+    (["doc", "a.kdl"], '[page["file"] for page in o["pages"]] == ["index.html", "a.html"] and "twice" in o["pages"][1]["html"] and "@PAGE@" in o["template"]'),
     (["--version"], 'o["output"].startswith("kernelc ")'),
     (["--help"], '"usage: kernelc" in o["output"]'),
     (["build", "--help"], '"--emit" in o["output"]'),
