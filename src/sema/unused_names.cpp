@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "support/contains.h"
+
 namespace kdl::sema {
 
 namespace {
@@ -36,6 +38,13 @@ bool GivesSize(const Entity& param, const CheckedFunction& function) {
   });
 }
 
+/// Whether the range is a dimension of a tile parameter, whose type needs a name for it.
+bool NamesDimension(const Entity& range, const CheckedFunction& function) {
+  return std::ranges::any_of(function.entities, [&](const Entity* other) {
+    return other->kind == EntityKind::TileParam && Contains(other->type.ranges, &range);
+  });
+}
+
 void Report(ModuleState& module, const Entity& entity) {
   std::string_view name = entity.name.text();
   if (name.starts_with('_') || !entity.span.valid() || module.uses.Contains(entity)) return;
@@ -52,8 +61,10 @@ void ReportUnusedNames(ModuleState& module, std::span<FunctionGroup* const> func
       if (!instance->is_checked) continue;
       for (const Entity* entity : instance->entities) {
         if (entity->is_absent) continue;
-        bool gives_size = entity->kind == EntityKind::TensorParam && GivesSize(*entity, *instance);
-        if (ShouldBeUsed(*entity, group->item->function_kind) && !gives_size)
+        bool is_needed =
+            (entity->kind == EntityKind::TensorParam && GivesSize(*entity, *instance)) ||
+            (entity->kind == EntityKind::Range && NamesDimension(*entity, *instance));
+        if (ShouldBeUsed(*entity, group->item->function_kind) && !is_needed)
           Report(module, *entity);
       }
     }
