@@ -62,8 +62,12 @@ class Appends(Packs):
         statement = f"append {', '.join(targets)} += {', '.join(values)}{where};\n"
         if form == "single":
             statement = statement.replace("iota(j)", "j")
+        lines = [statement]
+        if condition and self.chance(0.15):  # a name like those that the compiler makes for the output
+            name = f"_n{number}_{self.pick(['keep', 'next', 'count', 'place', 'blocks'])}"
+            lines = [f"let {name} = {condition};\n", statement.replace(where, f" where {name}")]
         head = {"single": "spmd for j in 0..N", "matrix": f"spmd for i in 0..M, j in N by {self.block_size()}"}.get(form)
-        return text(f"{head or f'spmd for j in N by {self.block_size()}'} {{\n", statements([statement]), "}\n"), equations
+        return text(f"{head or f'spmd for j in N by {self.block_size()}'} {{\n", statements(lines), "}\n"), equations
 
     def selecting(self, form):
         """Generates a condition on the element j, or nothing if all elements are appended."""
