@@ -31,6 +31,8 @@ class Ownership {
   template <class Use>
   void ForEachOwned(std::int64_t rank, Use use) const;
   std::vector<Box> Owned(std::int64_t rank) const;
+  // Returns whether no rank before this one owns the same elements.
+  bool IsFirstOwner(std::int64_t rank) const;
   // Calls `use(owner, part)` for each rank that owns a part of the box. Of several ranks that own the same elements, this is
   // the one that differs from `receiver` along the fewest axes.
   template <class Use>
@@ -153,6 +155,15 @@ inline Ownership::Ownership(RankGrid grid, std::vector<std::int64_t> sizes,
       axes_(std::move(axes)),
       blocks_(std::move(blocks)) {
   blocks_.resize(sizes_.size(), 0);
+}
+
+inline bool Ownership::IsFirstOwner(std::int64_t rank) const {
+  if (std::ranges::find(axes_, kAllRanks) != axes_.end()) return true;
+  for (std::int64_t axis = 0; axis < std::ssize(grid_.shape()); ++axis) {
+    const bool is_used = std::ranges::find(axes_, axis) != axes_.end();
+    if (!is_used && grid_.Position(rank, axis) != 0) return false;
+  }
+  return true;
 }
 
 inline std::vector<Box> Ownership::Owned(std::int64_t rank) const {

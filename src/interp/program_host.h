@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "interp/code.h"
@@ -141,6 +142,22 @@ struct RewrittenRequest {
   std::vector<EventId> after;
 };
 
+/// The numbers and tensors of a checkpoint, with their names in the source.
+struct CheckpointRequest {
+  struct Number {
+    Name name;
+    Scalar scalar = Scalar::I64;
+    uint64_t bits = 0;
+  };
+  Name path;
+  std::vector<Number> numbers;
+  std::vector<std::pair<Name, TensorId>> tensors;
+  std::vector<EventId> after;
+  /// How often the program writes the checkpoint: at each execution whose number is a multiple of this one. 0 in requests to
+  /// restore it.
+  int64_t every = 0;
+};
+
 /// Executes the effects of a program. The machine that runs the program makes one request after another. An
 /// operation may continue after its call returns; its event tells when the operation has ended. The message
 /// of a Failure is meant for the user.
@@ -199,6 +216,10 @@ class ProgramHost {
   virtual Status FinishFetches(Name) { return {}; }
   /// States that the ranks have written what they own.
   virtual Status Rewritten(const RewrittenRequest&) { return {}; }
+  /// Writes a checkpoint if it is time for it.
+  virtual Status Checkpoint(const CheckpointRequest&) { return {}; }
+  /// If the program continues at this checkpoint, reads its tensors, and replaces the numbers by those in the file.
+  virtual Status Restore(CheckpointRequest&) { return {}; }
   /// Returns an event that occurs when everything submitted to the queue so far has ended.
   virtual Result<EventId> Mark(Name device, int64_t queue) = 0;
   /// Returns a new workspace, which is empty.

@@ -186,6 +186,7 @@ class Inserter {
         return NoteWrites(op, state);
       case OpKind::HostStore:
       case OpKind::Draw:
+      case OpKind::Restore:
       case OpKind::CopyBack:
         return NoteWrites(op, state);
       case OpKind::Loop:

@@ -19,6 +19,7 @@
 #include "driver/run/run_program.h"
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
+#include "ir/lookup.h"
 #include "tools/commands.h"
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"
@@ -132,10 +133,22 @@ class RunOfFile {
       driver::SetCoreNum(*made.module, *program_, *session_.options.core_num);
     driver::KeepOnly(*made.module, {program_});
     values_.emplace(*made.module, *program_, *arguments_, session_.diagnostics);
+    if (!HasCheckpoint()) return false;
     bound_ = driver::BindShared(*program_, *arguments_, options_, *values_, session_.diagnostics);
     return bound_ && driver::MayWriteOutputs(*bound_, session_.diagnostics) &&
            (!contract_ ||
             DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
+  }
+
+  /// Returns whether the program has the checkpoint at which it is to continue. Reports an error if it has not.
+  bool HasCheckpoint() {
+    const std::string& file = session_.options.resume;
+    if (file.empty()) return true;
+    for (const ir::Op* op : ir::OpsOfKind(*program_, ir::OpKind::Restore))
+      if (op->attr<ir::AttrKey::Text>().text() == file) return true;
+    session_.diagnostics.Report(driver::diag::NoSuchCheckpoint, {}, program_->base_name(), file)
+        .Help(fmt::format("write `checkpoint(…, to = \"{}\", every = 100);` in it", file));
+    return false;
   }
 
   /// Whether the program can run as it is compiled. If not, sets `found_` to the values with which

@@ -22,7 +22,7 @@ PROSE = [
     "write (all of it|each output once|a kernel for each|another tensor|the same `on …` at|a sum of|a whole number|the rest of|it|its|several conditions|the parameter's name|the type|the stage|a number|the numbers|a parameter)\\b",
     "write (`ranks\\(2|\\w+, or `_` if|`on \\w+ by)",  # of distributed tensors
     "write '\\w+' (after the swap|without brackets|without an index|on every path)",
-    "write `(assert|export|~|true|inf|x|else if)\\b",
+    "write `(assert|checkpoint|export|~|true|inf|x|else if)\\b",
     "write `[^`]*…",  # has gaps
     "write `(~|[^`]*` (for (blocks|floats)|before it)|[^`]*`, (which keeps|and use \\w+ instead))",
     "write `let \\w+ = random",

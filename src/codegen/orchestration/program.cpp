@@ -204,6 +204,11 @@ void ProgramPrinter::PrintSwap(const Op* op) {
 
 void ProgramPrinter::PrintNothing(const Op*) {}
 
+/// The driver refuses to write programs with such ops.
+void ProgramPrinter::PrintUnsupported(const Op* op) {
+  KDL_CHECK(false, "programs with `{}` cannot be written", op->info().spelling);
+}
+
 void ProgramPrinter::PrintOp(const Op* op) {
   struct Row {
     OpKind kind;
@@ -241,6 +246,8 @@ void ProgramPrinter::PrintOp(const Op* op) {
       {OpKind::Swap, &ProgramPrinter::PrintSwap},
       {OpKind::Yield, &ProgramPrinter::PrintNothing},
       {OpKind::Ranks, &ProgramPrinter::PrintRanks},
+      {OpKind::Restore, &ProgramPrinter::PrintUnsupported},
+      {OpKind::Checkpoint, &ProgramPrinter::PrintUnsupported},
       {OpKind::Owned, &ProgramPrinter::PrintOwned},
       {OpKind::OwnedBlocks, &ProgramPrinter::PrintOwnedBlocks},
       {OpKind::OwnedBlock, &ProgramPrinter::PrintOwnedBlock},

@@ -124,6 +124,7 @@ class ProgramPrinter {
   void PrintFree(const ir::Op* op);
   void PrintSwap(const ir::Op* op);
   void PrintNothing(const ir::Op* op);
+  void PrintUnsupported(const ir::Op* op);
   void PrintAlloc(const ir::Op* op);
   static bool IsPart(const ir::Value* tensor);
   /// Returns whether a part of a tensor is printed where it is used. This requires that it is used once and

@@ -48,8 +48,10 @@ class Collector {
   }
 
  private:
-  /// Returns whether all programs can be written. Reports an error if one has distributed tensors, but is to be an executable.
+  /// Returns whether all programs can be written. Reports an error if one has a checkpoint, or has distributed tensors, but is to be
+  /// an executable.
   bool MayWritePrograms() {
+    if (std::ranges::any_of(emits_.kinds, ContainsPrograms) && !HasNoCheckpoints()) return false;
     bool writes = std::ranges::find(emits_.kinds, Emit::Exe) != emits_.kinds.end();
     bool may = true;
     for (const ir::Function* function : made_.module->functions()) {
@@ -63,6 +65,23 @@ class Collector {
     return may;
   }
 
+  bool HasNoCheckpoints() {
+    bool may = true;
+    for (const ir::Function* function : made_.module->functions()) {
+      bool is_program = function->kind == ir::FunctionKind::Program;
+      if (!is_program || ir::OpsOfKind(*function, ir::OpKind::Checkpoint).empty()) continue;
+      session_.diagnostics
+          .Report(diag::CheckpointNotEmitted, SpanOf(function->loc), function->base_name())
+          .Help("run it with `kernelc run`, or build other outputs, such as `--emit header,obj`");
+      may = false;
+    }
+    return may;
+  }
+
+  static bool ContainsPrograms(Emit emit) {
+    return emit == Emit::Orch || emit == Emit::OrchC || emit == Emit::Exe;
+  }
+
   void WarnOfEmptyHeader() {
     auto is_exported = [](const ir::Function* function) { return function->exported; };
     if (std::ranges::any_of(made_.module->functions(), is_exported)) return;
@@ -73,9 +92,7 @@ class Collector {
   /// Warns of what an output that contains only kernels lacks: each exported program, unless another output of this
   /// build contains it, or everything.
   void WarnOfOnlyKernels(const std::string& file) {
-    bool has_programs = std::ranges::any_of(emits_.kinds, [](Emit emit) {
-      return emit == Emit::Orch || emit == Emit::OrchC || emit == Emit::Exe;
-    });
+    bool has_programs = std::ranges::any_of(emits_.kinds, ContainsPrograms);
     bool is_empty = true;
     std::set<std::string_view> told;  // the instances of a generic program have one name
     for (const ir::Function* function : made_.module->functions()) {

@@ -11,6 +11,7 @@
 
 #include "driver/ranks/rank_traffic.h"
 #include "driver/ranks/transport.h"
+#include "driver/run/checkpoint_tensors.h"
 #include "driver/run/contracts.h"
 #include "driver/run/host_tensor.h"
 #include "interp/contract.h"
@@ -66,6 +67,8 @@ class Executor final : public interp::ProgramHost {
     checks_ = checks;
   }
 
+  /// Sets what happens to the program's checkpoints. Without this call, it writes none.
+  void SetCheckpoints(const CheckpointPlan& plan) { checkpoints_ = plan; }
   /// Sets the ranks of the program's device. Without this call, there is one.
   Status SetRanks(const LocalRanks& ranks);
   /// Returns what the ranks of this process have sent so far.
@@ -114,6 +117,8 @@ class Executor final : public interp::ProgramHost {
   Status Fetch(const interp::FetchRequest& request) override;
   Status FinishFetches(Name device) override;
   Status Rewritten(const interp::RewrittenRequest& request) override;
+  Status Checkpoint(const interp::CheckpointRequest& request) override;
+  Status Restore(interp::CheckpointRequest& request) override;
   Result<interp::EventId> Mark(Name device, int64_t queue) override;
   Result<interp::WorkspaceId> MakeWorkspace(Name device, Name name) override;
   Result<int64_t> Footprint(Name device, Name kernel, Name constants) override;
@@ -139,6 +144,9 @@ class Executor final : public interp::ProgramHost {
   Status WaitForStarted();
   Status AllocRanks(const interp::AllocRequest& request, interp::TensorId first);
   void FreeRanks(interp::TensorId tensor);
+  std::vector<CheckpointTensor> TensorsOf(const interp::CheckpointRequest& request) const;
+  /// Calls `use` for the rows of a tensor that this process writes into checkpoints or, if `writes` is false, reads from them.
+  Status ForRows(interp::TensorId tensor, bool writes, const CheckpointTensor::UseRow& use) const;
   Status Read(interp::TensorId tensor, HostTensor& into);
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,
@@ -193,6 +201,12 @@ class Executor final : public interp::ProgramHost {
   std::unique_ptr<kdl_ranks, FreeRanksHandle> ranks_;
   /// For each distributed tensor, by the id of its first memory, the memories of the ranks of this process.
   std::map<uint32_t, std::vector<interp::TensorId>> memories_;
+  std::map<uint32_t, Ownership> ownerships_;  ///< of these tensors
+  RankGrid grid_;
+  const kdl_transport* transport_ = nullptr;  ///< null if all ranks belong to this process
+  CheckpointPlan checkpoints_;
+  std::map<Name, int64_t>
+      checkpoint_counts_;  ///< how often the program has reached each checkpoint
   Launching last_;
   std::function<void(const interp::LaunchRequest&)> observer_;
   size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for

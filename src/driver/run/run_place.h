@@ -44,6 +44,7 @@ struct RunPlace {
   const ir::Module* tiled = nullptr;
   /// The elements of arguments of which this process may have only a part; otherwise null.
   const ArgumentValues* values = nullptr;
+  CheckpointPlan checkpoints = {};
   RankTrafficTable* traffic = nullptr;  ///< if not null, a run stores here what its ranks have sent
 };
 

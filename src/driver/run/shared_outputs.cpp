@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "driver/run/executor.h"
+#include "driver/run/first_and_others.h"
 #include "driver/run/npy.h"
 #include "support/file_parts.h"
 #include "support/io.h"
@@ -17,46 +18,6 @@
 namespace kdl::driver {
 
 namespace {
-
-/// Messages between the first process and all others.
-class FirstAndOthers {
- public:
-  explicit FirstAndOthers(const kdl_transport& transport) : transport_(transport) {}
-
-  bool IsFirst() const { return transport_.rank == 0; }
-
-  /// Gives all processes the bytes of the first one.
-  Status Broadcast(std::span<char> bytes) {
-    auto size = static_cast<int64_t>(bytes.size());
-    if (!IsFirst()) {
-      Status begun = StatusOf(transport_.receive(transport_.state, 0, bytes.data(), size));
-      return begun.ok() ? Wait() : begun;
-    }
-    for (int64_t rank = 1; rank < transport_.count; ++rank) {
-      Status begun = StatusOf(transport_.send(transport_.state, rank, bytes.data(), size));
-      if (!begun.ok()) return begun;
-    }
-    return Wait();
-  }
-
-  /// Returns to the first process whether `mine` is true in all of them.
-  Result<bool> AllOf(bool mine) {
-    std::vector<char> all(IsFirst() ? static_cast<size_t>(transport_.count) : 1, mine ? 1 : 0);
-    Status begun;
-    if (!IsFirst()) begun = StatusOf(transport_.send(transport_.state, 0, all.data(), 1));
-    for (int64_t rank = 1; IsFirst() && begun.ok() && rank < transport_.count; ++rank)
-      begun =
-          StatusOf(transport_.receive(transport_.state, rank, &all[static_cast<size_t>(rank)], 1));
-    if (begun.ok()) begun = Wait();
-    if (!begun.ok()) return begun.failure();
-    return std::ranges::all_of(all, [](char one) { return one != 0; });
-  }
-
- private:
-  Status Wait() { return StatusOf(transport_.wait_all(transport_.state)); }
-
-  const kdl_transport& transport_;
-};
 
 Status Resize(const std::string& path, const std::string& shown, int64_t bytes) {
   Result<FileParts> file = FileParts::OpenToWrite(path, shown);
@@ -67,7 +28,7 @@ class SharedWriter {
  public:
   SharedWriter(const LocalRanks& ranks, const std::vector<const BoundArgument*>& shared,
                DiagnosticEngine& diagnostics)
-      : ranks_(ranks), shared_(shared), processes_(*ranks.transport), diagnostics_(diagnostics) {}
+      : ranks_(ranks), shared_(shared), processes_(ranks.transport), diagnostics_(diagnostics) {}
 
   bool Write(const std::vector<OutputFile>& others) {
     std::vector<char> names(shared_.size() * PATH_MAX + 1);
@@ -107,19 +68,9 @@ class SharedWriter {
 
   bool WriteParts(const std::vector<char>& names) {
     for (size_t i = 0; i < shared_.size(); ++i) {
-      if (!IsFirstOwner(*shared_[i])) continue;
+      if (!MakeOwnership(ranks_.grid, *shared_[i]).IsFirstOwner(ranks_.first)) continue;
       Status written = WritePart(*shared_[i], &names[i * PATH_MAX]);
       if (!written.ok()) return Fail(*shared_[i], written.failure());
-    }
-    return true;
-  }
-
-  /// Returns whether no rank before this one owns the same elements.
-  bool IsFirstOwner(const BoundArgument& argument) const {
-    for (int64_t axis = 0; axis < std::ssize(ranks_.grid.shape()); ++axis) {
-      bool is_used = std::ranges::find(argument.distribution, axis, &ir::RankDimension::axis) !=
-                     argument.distribution.end();
-      if (!is_used && ranks_.grid.Position(ranks_.first, axis) != 0) return false;
     }
     return true;
   }

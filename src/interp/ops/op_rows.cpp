@@ -1,6 +1,7 @@
 #include "interp/ops/op_rows.h"
 
 #include "interp/ops/assert.h"
+#include "interp/ops/checkpoints.h"
 #include "interp/ops/combine.h"
 #include "interp/ops/control.h"
 #include "interp/ops/copies.h"
@@ -147,6 +148,8 @@ constexpr OpRow kRows[] = {
     {OpKind::Launch, Plan::None, &RunLaunch},
     {OpKind::Ranks, Plan::None, &RunRanks},
     {OpKind::Owned, Plan::None, &RunOwned},
+    {OpKind::Restore, Plan::None, &RunRestore},
+    {OpKind::Checkpoint, Plan::None, &RunCheckpoint},
     {OpKind::OwnedBlocks, Plan::None, &RunOwnedBlocks},
     {OpKind::OwnedBlock, Plan::None, &RunOwnedBlock},
     {OpKind::RankMemory, Plan::None, &RunRankMemory},

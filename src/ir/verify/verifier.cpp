@@ -214,7 +214,8 @@ void FunctionVerifier::CheckWrites(const Op* op) {
   for (size_t s = 0; s < op->info().operands.size(); ++s) {
     Effect effect = op->info().operands[s].effect;
     bool writes = effect == Effect::Write || effect == Effect::Accumulate ||
-                  (effect == Effect::Change && op->kind() == OpKind::HostStore);
+                  (effect == Effect::Change &&
+                   (op->kind() == OpKind::HostStore || op->kind() == OpKind::Restore));
     if (!writes) continue;
     for (const Value* tensor : op->Segment(s)) {
       if (IsTensor(tensor)) check(tensor);

@@ -266,6 +266,28 @@ std::string RewrittenFault(const Op& op, const Module&) {
   return Events(op.Segment(RewrittenOp::at_after));
 }
 
+/// Checks the numbers and the tensors of a checkpoint.
+std::string SavedFault(Values numbers, Values tensors, Values after) {
+  for (const Value* number : numbers)
+    if (!IsScalar(number->type())) return "a number is not a scalar";
+  for (const Value* tensor : tensors)
+    if (!IsTensor(tensor)) return "a tensor is missing";
+  return Events(after);
+}
+
+std::string RestoreFault(const Op& op, const Module&) {
+  Values numbers = op.Segment(RestoreOp::at_numbers);
+  bool fits = std::ranges::equal(numbers, op.results(), {}, &Value::type, &Value::type);
+  if (!fits) return "the results do not have the types of the numbers";
+  return SavedFault(numbers, op.Segment(RestoreOp::at_tensors), op.Segment(RestoreOp::at_after));
+}
+
+std::string CheckpointFault(const Op& op, const Module&) {
+  if (std::string fault = AllI64(op.Segment(CheckpointOp::at_every)); !fault.empty()) return fault;
+  return SavedFault(op.Segment(CheckpointOp::at_numbers), op.Segment(CheckpointOp::at_tensors),
+                    op.Segment(CheckpointOp::at_after));
+}
+
 std::string WorkspaceFault(const Op& op, const Module&) {
   return op.result()->type()->kind == TypeKind::Workspace ? "" : "the result is not a workspace";
 }
@@ -319,6 +341,8 @@ KDL_TYPE_RULE(RankMemory, RankMemoryFault)
 KDL_TYPE_RULE(Fetch, FetchFault)
 KDL_TYPE_RULE(FinishFetches, FinishFetchesFault)
 KDL_TYPE_RULE(Rewritten, RewrittenFault)
+KDL_TYPE_RULE(Restore, RestoreFault)
+KDL_TYPE_RULE(Checkpoint, CheckpointFault)
 KDL_TYPE_RULE(Workspace, WorkspaceFault)
 KDL_TYPE_RULE(Footprint, FootprintFault)
 KDL_TYPE_RULE(Instances, InstancesFault)

@@ -4,6 +4,7 @@
 
 #include "ir/op_kind.h"
 #include "irgen/contracts/parts.h"
+#include "irgen/programs/checkpoints.h"
 #include "irgen/statements/loop_bounds.h"
 #include "irgen/walk/carried.h"
 #include "irgen/walk/generate.h"
@@ -196,7 +197,10 @@ Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
 void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop) {
   OpenLoop(gen, *loop.body);
   auto condition = [&] { return GenExpr(gen, loop.condition); };
+  Value* continues = GenRestore(gen, *loop.body);
   Value* first = Begins(gen, condition());
+  // The condition was true when the checkpoint was written. It may need tensors that are not part of the checkpoint.
+  if (continues) first = gen.builder.Or(continues, first);
   const sema::Entity* stays = gen.loops.back().stays;
   Vars vars = CarriedBy(gen, *loop.body);
   if (stays) std::erase(vars, stays);

@@ -7,6 +7,7 @@
 #include "irgen/expressions/access.h"
 #include "irgen/expressions/arithmetic.h"
 #include "irgen/expressions/reductions.h"
+#include "irgen/programs/checkpoints.h"
 #include "irgen/programs/host_calls.h"
 #include "irgen/programs/programs.h"
 #include "irgen/stages/pipes.h"
@@ -174,6 +175,8 @@ void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
 /// In a program, generates a call of a program or of a function of whole tensors.
 void GenCallStmt(FunctionGen& gen, const syntax::CallStmt& stmt) {
   if (gen.function.kind == ir::FunctionKind::Program) {
+    if (std::optional<sema::Checkpoint> checkpoint = sema::FindCheckpoint(gen.checked, &stmt))
+      return GenCheckpoint(gen, *checkpoint);
     const sema::StmtInfo& done = gen.checked.Info(&stmt);
     return done.launch ? GenProgramCall(gen, *done.launch) : GenTensorCall(gen, *done.tensors);
   }

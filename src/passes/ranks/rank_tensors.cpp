@@ -41,6 +41,8 @@ std::string UnsupportedUse(const Op* op, const RankTensors& tensors) {
     case OpKind::Copy:
     case OpKind::CopyBack:
     case OpKind::Fill:
+    case OpKind::Restore:
+    case OpKind::Checkpoint:
       return "";
     case OpKind::Swap: {
       const ir::RankDistribution* a = tensors.FindDistribution(op->operand(0));

@@ -468,6 +468,9 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
     state.diagnostics.Report(diag::TensorCallPlace, call.span, name)
         .Help(fmt::format("use `{};` in a program",
                           name == "copy" ? "copy(from, to)" : "swap(a, b)"));
+  } else if (name == "checkpoint") {
+    state.diagnostics.Report(diag::CheckpointPlace, call.span)
+        .Help("move it to the beginning of a loop of a program");
   } else if (name == "random") {
     state.diagnostics.Report(diag::RandomForm, call.span)
         .Help("in a test, use `let x = random(f32[100], seed = 1);`");

@@ -17,6 +17,7 @@
 
 #include "sema/accesses/tensor_effects.h"
 #include "sema/model/ast_walk.h"
+#include "sema/programs/checkpoint.h"
 #include "sema/programs/first_iteration.h"
 #include "sema/programs/local_memory.h"
 #include "sema/programs/written_parts.h"
@@ -234,6 +235,12 @@ class Walk {
 
   void ReportRead(const TensorRead& read, const Span* swap) {
     std::string_view name = read.tensor->name.text();
+    if (swap != nullptr && checkpoints_.contains(swap->begin)) {
+      state_.diagnostics.Report(diag::CheckpointMisses, *swap, name)
+          .Note(read.span, "it is read here, before it is written again")
+          .Help(fmt::format("add it: `checkpoint({}, …);`", name));
+      return;
+    }
     if (swap != nullptr) {
       state_.diagnostics.Report(diag::SwappedReadBeforeWrite, read.span, name)
           .Note(*swap, "swapped here with a tensor that was never written")
@@ -427,7 +434,9 @@ class Walk {
       if (condition != nullptr) Reads(condition->span.begin, body.span.begin);
       jumps_.push_back({.binder = binder});
       if (counted != nullptr) Redefine(*counted);
+      bodies_.push_back(&body);
       Block(body);
+      bodies_.pop_back();
       Flow after_iteration = Meet(now_, jumps_.back().continues);
       ForgetNumbers(after_iteration, jumps_.back().redefined);
       ForgetNumbers(jumps_.back().breaks, jumps_.back().redefined);
@@ -475,10 +484,27 @@ class Walk {
     if (part) WritePart(*part);
   }
 
+  /// Forgets the tensors that a loop changes, and that its checkpoint does not contain: after an interruption, they have other
+  /// elements.
+  void ForgetUnsaved(const syntax::BlockStmt& body, const Checkpoint& checkpoint) {
+    if (!now_) return;
+    checkpoints_.insert(checkpoint.call->span.begin);
+    for (const Entity* tensor : ChangedTensors(state_.fn, body)) {
+      if (tensor->kind != EntityKind::LocalTensor || checkpoint.Contains(tensor, state_.fn))
+        continue;
+      now_->memory.Forget(tensor, checkpoint.call->span);
+      now_->written.erase(tensor);
+      now_->partial.erase(tensor);
+      std::erase_if(now_->parts, [&](const Part& part) { return part.tensor == tensor; });
+    }
+  }
+
   void Calls(const Stmt* stmt) {
     auto info = state_.fn.stmts.find(stmt);
     if (info == state_.fn.stmts.end()) return;
     if (const auto* let = syntax::DynAs<syntax::LetStmt>(stmt)) Declare(*let, info->second);
+    if (std::optional<Checkpoint> checkpoint = FindCheckpoint(state_.fn, stmt))
+      return ForgetUnsaved(*bodies_.back(), *checkpoint);
     if (const auto* view = syntax::DynAs<syntax::ViewStmt>(stmt))
       sources_[info->second.entities[0]] = view->source;
     if (const TensorCallInfo* call = info->second.tensors; call != nullptr && call->swaps) {
@@ -559,6 +585,7 @@ class Walk {
   FunctionState& state_;
   Flow now_ = Known{};
   std::vector<Jumps> jumps_;                          ///< one for each enclosing loop
+  std::vector<const syntax::BlockStmt*> bodies_;      ///< those of these loops
   std::map<const syntax::BlockStmt*, Flow> entries_;  ///< what is known when an iteration starts
   std::map<const Entity*, SomeWrite> first_;
   /// All reads, keyed by the source positions at which they begin.
@@ -568,11 +595,14 @@ class Walk {
   std::set<const TensorRead*> reported_;
   std::set<const Entity*> partly_read_;
   Sources sources_;
+  std::set<uint32_t> checkpoints_;  ///< the source positions at which they begin
 };
 
 }  // namespace
 
 void CheckDefiniteWrites(FunctionState& state) {
+  CheckCheckpointPlaces(state);
+  if (state.diagnostics.error_count() > 0) return;
   Walk walk(state);
   walk.Block(*state.fn.item->body);
   for (const ParamInfo& param : state.fn.params) {

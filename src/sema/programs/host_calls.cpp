@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
-// Checks calls of programs, `copy(from, to);` and `swap(a, b);`, which are statements of programs.
+// Checks calls of programs, `copy(from, to);` and `swap(a, b);`, which are statements of programs. For checkpoints, see
+// checkpoint.h.
 
 #include "sema/accesses/slice.h"
 #include "sema/accesses/tensor_effects.h"
 #include "sema/functions/devices.h"
+#include "sema/programs/checkpoint.h"
 #include "sema/programs/launch.h"
 #include "sema/types/size_arithmetic.h"
 #include "sema/walk/imports.h"
@@ -153,9 +155,11 @@ bool CheckHostCall(FunctionState& state, const syntax::CallStmt& stmt) {
   const CallExpr& call = *stmt.call;
   if (const Entity* program = CalledProgram(state, call)) {
     auto* bound = state.module.arena.Make<LaunchInfo>(LaunchInfo{});
-    if (BindCallee(state, call, program, *bound)) state.fn.stmts[&stmt].launch = bound;
+    if (BindCallee(state, call, program, *bound) && MayCall(state, call, *bound->kernel))
+      state.fn.stmts[&stmt].launch = bound;
     return true;
   }
+  if (IsCheckpointCall(state, stmt)) return CheckCheckpoint(state, stmt), true;
   std::string_view name = call.callee.name.text();
   bool known = call.receiver == nullptr && state.scopes.Find(call.callee.name) == nullptr &&
                (name == "copy" || name == "swap");

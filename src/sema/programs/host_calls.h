@@ -4,7 +4,7 @@
 
 namespace kdl::sema {
 
-/// Checks a call of a program, a `copy(from, to);` or a `swap(a, b);`. Returns false if the statement is none
+/// Checks a call of a program, a `copy(from, to);`, a `swap(a, b);` or a checkpoint. Returns false if the statement is none
 /// of these.
 bool CheckHostCall(FunctionState& state, const syntax::CallStmt& stmt);
 

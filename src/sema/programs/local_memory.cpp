@@ -14,6 +14,11 @@ void LocalMemory::Write(const Entity* tensor) {
   unwritten_by_.erase(tensor);
 }
 
+void LocalMemory::Forget(const Entity* tensor, Span span) {
+  written_.erase(tensor);
+  unwritten_by_.insert_or_assign(tensor, span);
+}
+
 void LocalMemory::Swap(const Entity* a, const Entity* b, Span span) {
   auto memory_of = [&](const Entity* tensor) -> std::optional<Span> {
     if (const Span* swap = UnwrittenBy(tensor)) return *swap;

@@ -1,0 +1,195 @@
+#include "driver/run/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "driver/run/first_and_others.h"
+#include "support/file_parts.h"
+#include "support/io.h"
+
+namespace kdl::driver {
+
+namespace {
+
+constexpr std::string_view kBegin = "kdl checkpoint 1 ";
+constexpr size_t kDataAlignment = 64;
+/// A header has a line for each number and tensor of a statement, so a longer one is not a header.
+constexpr int64_t kMostHeaderBytes = int64_t{1} << 20;
+
+int64_t CountBytes(const CheckpointTensor& tensor) {
+  int64_t bytes = Bytes(tensor.scalar);
+  for (int64_t size : tensor.sizes) bytes *= size;
+  return bytes;
+}
+
+/// Returns the first line of a file, after which the elements begin.
+std::string Header(const interp::CheckpointRequest& request,
+                   const std::vector<CheckpointTensor>& tensors) {
+  nlohmann::ordered_json object;
+  object["numbers"] = nlohmann::ordered_json::array();
+  for (const auto& number : request.numbers)
+    object["numbers"].push_back({{"type", Spelling(number.scalar)}, {"bits", number.bits}});
+  object["tensors"] = nlohmann::ordered_json::array();
+  for (const CheckpointTensor& tensor : tensors)
+    object["tensors"].push_back(
+        {{"name", tensor.name}, {"type", Spelling(tensor.scalar)}, {"sizes", tensor.sizes}});
+  std::string line = std::string(kBegin) + object.dump();
+  size_t length = (line.size() + 1 + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+  line.resize(length - 1, ' ');
+  return line + "\n";
+}
+
+/// Calls `use(tensor, offset)` with the place of each tensor in the file. Returns the end of the file.
+template <class Use>
+Result<int64_t> ForEachPlace(const std::vector<CheckpointTensor>& tensors, size_t header, Use use) {
+  auto offset = static_cast<int64_t>(header);
+  for (const CheckpointTensor& tensor : tensors) {
+    Status done = use(tensor, offset);
+    if (!done.ok()) return done.failure();
+    offset += CountBytes(tensor);
+  }
+  return offset;
+}
+
+Failure NoFile(std::string_view path) {
+  return {fmt::format("cannot write '{}': a checkpoint can only be written to a file", path)};
+}
+
+/// Writes one checkpoint.
+class Writer {
+ public:
+  Writer(const interp::CheckpointRequest& request, const std::vector<CheckpointTensor>& tensors,
+         const kdl_transport* transport)
+      : path_(request.path.str()),
+        header_(Header(request, tensors)),
+        tensors_(tensors),
+        processes_(transport) {}
+
+  Status Write() {
+    std::vector<char> name(PATH_MAX);
+    Status mine = processes_.IsFirst() ? Create(name) : Status();
+    if (Status sent = processes_.Broadcast(name); !sent.ok()) return sent;
+    if (name[0] != 0) mine = WriteElements(name.data());
+    Result<bool> all = processes_.AllOf(name[0] != 0 && mine.ok());
+    if (!all.ok()) return all.failure();
+    if (processes_.IsFirst() && *all) mine = file_->Put();
+    char verdict = processes_.IsFirst() && *all && mine.ok() ? 1 : 0;
+    file_.reset();  // removes what must not stay before another process can end this one
+    if (Status sent = processes_.Broadcast({&verdict, 1}); !sent.ok()) return sent;
+    if (!mine.ok() || verdict != 0) return mine;
+    return Failure{fmt::format("another process cannot write '{}'", path_)};
+  }
+
+ private:
+  /// Creates the new file, and stores its path.
+  Status Create(std::vector<char>& name) {
+    Result<FreshFile> file = FreshFile::Write(path_, header_);
+    if (!file.ok()) return file.failure();
+    std::optional<std::string> fresh = file->fresh();
+    if (!fresh || fresh->size() >= name.size()) return NoFile(path_);
+    file_.emplace(std::move(*file));
+    Result<FileParts> parts = FileParts::OpenToWrite(*fresh, path_);
+    if (!parts.ok()) return parts.failure();
+    Result<int64_t> end =
+        ForEachPlace(tensors_, header_.size(), [](auto&, int64_t) { return Status(); });
+    Status resized = parts->Resize(*end);
+    if (resized.ok()) std::ranges::copy(*fresh, name.begin());
+    return resized;
+  }
+
+  Status WriteElements(const char* name) {
+    Result<FileParts> file = FileParts::OpenToWrite(name, path_);
+    if (!file.ok()) return file.failure();
+    Result<int64_t> end =
+        ForEachPlace(tensors_, header_.size(), [&](const CheckpointTensor& tensor, int64_t offset) {
+          return tensor.for_written([&](int64_t first, const std::byte* row, size_t bytes) {
+            return file->WriteAt(offset + first * Bytes(tensor.scalar), {row, bytes});
+          });
+        });
+    return end.ok() ? file->Sync() : Status(end.failure());
+  }
+
+  std::string path_;
+  std::string header_;
+  const std::vector<CheckpointTensor>& tensors_;
+  FirstAndOthers processes_;
+  std::optional<FreshFile> file_ = {};  ///< only in the first process
+};
+
+/// Reads the first line of a checkpoint file. Returns an empty string if there is none.
+Result<std::string> ReadHeader(const FileParts& file) {
+  Result<int64_t> size = file.Size();
+  if (!size.ok()) return size.failure();
+  std::string text(static_cast<size_t>(std::min(*size, kMostHeaderBytes)), 0);
+  Status read = file.ReadAt(0, std::as_writable_bytes(std::span(text)));
+  if (!read.ok()) return read.failure();
+  size_t end = text.find('\n');
+  return end == std::string::npos ? "" : text.substr(0, end + 1);
+}
+
+/// Stores the numbers of a header. Returns whether there are as many as in the request.
+bool StoreNumbers(std::string_view header, interp::CheckpointRequest& request) {
+  if (!header.starts_with(kBegin)) return false;
+  auto object = nlohmann::json::parse(header.substr(kBegin.size()), nullptr, false);
+  if (!object.is_object() || !object.contains("numbers")) return false;
+  const auto& numbers = object["numbers"];
+  if (!numbers.is_array() || numbers.size() != request.numbers.size()) return false;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (!numbers[i].is_object() || !numbers[i].contains("bits")) return false;
+    if (!numbers[i]["bits"].is_number_unsigned()) return false;
+    request.numbers[i].bits = numbers[i]["bits"].get<uint64_t>();
+  }
+  return true;
+}
+
+Status Read(interp::CheckpointRequest& request, const std::vector<CheckpointTensor>& tensors) {
+  std::string path = request.path.str();
+  Result<FileParts> file = FileParts::OpenToRead(path);
+  if (!file.ok()) return file.failure();
+  Result<std::string> header = ReadHeader(*file);
+  if (!header.ok()) return header.failure();
+  if (!StoreNumbers(*header, request) || *header != Header(request, tensors))
+    return Failure{fmt::format("'{}' is not a checkpoint of this loop with these sizes", path),
+                   FailureKind::User};
+  Result<int64_t> end =
+      ForEachPlace(tensors, header->size(), [&](const CheckpointTensor& tensor, int64_t offset) {
+        return tensor.for_read([&](int64_t first, std::byte* row, size_t bytes) {
+          return file->ReadAt(offset + first * Bytes(tensor.scalar), {row, bytes});
+        });
+      });
+  return end.ok() ? Status() : Status(end.failure());
+}
+
+}  // namespace
+
+Status WriteCheckpoint(const interp::CheckpointRequest& request,
+                       const std::vector<CheckpointTensor>& tensors,
+                       const kdl_transport* transport) {
+  return Writer(request, tensors, transport).Write();
+}
+
+Status ReadCheckpoint(interp::CheckpointRequest& request,
+                      const std::vector<CheckpointTensor>& tensors,
+                      const kdl_transport* transport) {
+  FirstAndOthers processes(transport);
+  std::error_code missing;
+  char exists = processes.IsFirst() && std::filesystem::exists(request.path.str(), missing) ? 1 : 0;
+  if (Status sent = processes.Broadcast({&exists, 1}); !sent.ok()) return sent;
+  if (exists == 0) return {};
+  Status mine = Read(request, tensors);
+  Result<bool> all = processes.Agree(mine.ok());
+  if (!all.ok()) return all.failure();
+  if (!mine.ok() || *all) return mine;
+  return Failure{fmt::format("another process cannot read '{}'", request.path.text())};
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "driver/run/checkpoint_tensors.h"
+#include "interp/program_host.h"
+#include "kdl/ranks.h"
+#include "support/result.h"
+
+namespace kdl::driver {
+
+// A checkpoint file contains all elements of its tensors in row-major order, so that any number of processes can read it. It
+// begins with a line of JSON: the types and values of the numbers, and the names, types and sizes of the tensors.
+//
+// All processes of the transport must call these functions; without a transport, there is one process. If one of them fails, all
+// return a failure.
+
+/// Writes a checkpoint. The file is replaced when the new one is complete and on the disk; after a failure, the old one stays.
+Status WriteCheckpoint(const interp::CheckpointRequest& request,
+                       const std::vector<CheckpointTensor>& tensors,
+                       const kdl_transport* transport);
+
+/// Reads a checkpoint of the same numbers and tensors, and replaces the values of the numbers. Does nothing if there is no file.
+Status ReadCheckpoint(interp::CheckpointRequest& request,
+                      const std::vector<CheckpointTensor>& tensors, const kdl_transport* transport);
+
+}  // namespace kdl::driver

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+
+#include "kdl/ranks.h"
+#include "support/result.h"
+
+namespace kdl::driver {
+
+/// Messages between the first process and all others. All processes must make the same calls.
+class FirstAndOthers {
+ public:
+  /// Without a transport, there is one process. It must outlive the object.
+  explicit FirstAndOthers(const kdl_transport* transport) : transport_(transport) {}
+
+  bool IsFirst() const { return !transport_ || transport_->rank == 0; }
+  /// Gives all processes the bytes of the first one.
+  Status Broadcast(std::span<char> bytes);
+  /// Returns to the first process whether `mine` is true in all of them.
+  Result<bool> AllOf(bool mine);
+  /// Returns to all processes whether `mine` is true in all of them.
+  Result<bool> Agree(bool mine);
+
+ private:
+  Status Wait();
+
+  const kdl_transport* transport_;
+};
+
+}  // namespace kdl::driver
