@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "support/check.h"
 #include "support/names.h"
 #include "support/source.h"
+#include "syntax/four_bit_types.h"
 
 namespace kdl::syntax {
 
@@ -111,6 +113,9 @@ struct TypeRef : Node {
   bool has_brackets = false;  ///< `f32[]` is a tensor without dimensions, `f32` a number
   std::vector<const Expr*> dims;
   std::vector<const TypeRef*> elements;
+  /// If the elements of a parameter have 4 bits, their type. `name` and `dims` are those of its bytes (lower_four_bits.h).
+  std::optional<FourBitType> four_bit;
+  const Expr* elements_in_row = nullptr;  ///< the number of these elements in the last dimension
 };
 
 /// The values of a loop variable, or of one dimension of a domain: `hi`, `lo..hi`, `… by e` or `… step e`.

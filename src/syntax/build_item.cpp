@@ -13,6 +13,7 @@
 #include "syntax/build_stmt.h"
 #include "syntax/diagnostics.h"
 #include "syntax/lower_appends.h"
+#include "syntax/lower_four_bits.h"
 #include "syntax/unroll.h"
 
 namespace kdl::syntax {
@@ -187,6 +188,7 @@ Item* BuildFunction(Builder& builder, P::FunctionItemContext* node) {
   item->body = BuildBlock(builder, node->block());
   BuildContracts(builder, node->contract(), *item);
   item->has_type_tests = builder.has_type_tests;
+  LowerFourBits(builder, *item);
   if (item->function_kind != FunctionKind::Kernel) {
     RefuseAppends(builder, fmt::format("a {}", Word(item->function_kind)));
     RefuseCountedSizes(builder, *item);

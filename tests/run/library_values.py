@@ -33,6 +33,7 @@ ROWS = [
     ("narrow", "decode_integer", "T=i32 BITS=2"),
     ("nn", "local_response_norm", "T=f32 SIZE=4"),
     ("linalg", "matmul_packed", "T=f16 S=4"),
+    ("linalg", "matmul_int4", "T=f32 S=4"),
     ("recurrent", "lstm_cell", "T=f64 F=tanh G=sigmoid E=nn.relu"),
     ("recurrent", "gru_cell", "T=f16 G=nn.relu"),
     *[("gradients", "map_backward", f"T=f64 F={function}") for function in ("logistic", "hyperbolic", "silu", "gelu", "softplus")],

@@ -132,6 +132,10 @@ bool IsWithin(const FunctionGen& gen, const sema::Entity* range, const sema::Ind
 
 }  // namespace
 
+Value* GenIndexValue(FunctionGen& gen, const sema::IndexDim& dim) {
+  return IndexValue(gen, dim, nullptr);
+}
+
 Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::ExprInfo& info = gen.Info(&expr);
   const sema::PartInfo& part = *info.part;

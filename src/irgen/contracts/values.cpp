@@ -5,6 +5,7 @@
 #include "ir/eval/eval.h"
 #include "ir/op_kind.h"
 #include "irgen/accesses/elements.h"
+#include "irgen/accesses/four_bits.h"
 #include "irgen/contracts/parts.h"
 #include "irgen/contracts/tables.h"
 #include "irgen/walk/generate.h"
@@ -130,6 +131,9 @@ Value* GenContractLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Scalar scalar = gen.Made(gen.Info(&expr).type.scalar);
   Value* tensor = ContractTensor(gen, index.base, index.old);
+  if (index.base->type.four_bit)
+    return gen.builder.Cast(GenFourBitLoad(gen, expr, tensor, GenDimIndex(gen, index.dims.back())),
+                            scalar);
   return GenElementOr(gen, tensor, index, index.otherwise, scalar, expr.span);
 }
 

@@ -5,7 +5,9 @@
 #include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 #include "irgen/accesses/elements.h"
+#include "irgen/accesses/four_bits.h"
 #include "irgen/accesses/slices.h"
+#include "irgen/accesses/tile_parts.h"
 #include "irgen/contracts/values.h"
 #include "irgen/programs/programs.h"
 #include "irgen/walk/generate.h"
@@ -39,6 +41,8 @@ Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   if (gen.function.kind == ir::FunctionKind::Program) return GenHostLoad(gen, expr);
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Value* tensor = GenTensor(gen, index);
+  if (index.base->type.four_bit)
+    return GenFourBitLoad(gen, expr, tensor, GenIndexValue(gen, index.dims.back()));
   AccessGen access = GenAccess(gen, index);
   Value* otherwise = nullptr;
   if (index.otherwise)

@@ -20,6 +20,7 @@
 #include "sema/walk/imports.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
+#include "syntax/diagnostics.h"
 
 namespace kdl::sema {
 
@@ -32,7 +33,7 @@ using syntax::Expr;
 /// Reports an index that is out of bounds whatever values the sizes have.
 void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base, size_t dim) {
   if (!index.terms.empty() || base.type.dims.size() <= dim) return;
-  Size size = base.type.dims[dim];
+  Size size = base.type.SizeOf(dim);
   std::optional<int64_t> beyond = ConstantDifference(state.module.sizes, index.offset, size);
   bool below = IsConstant(index.offset) && index.offset->value < 0;
   if (!below && !(beyond && *beyond >= 0)) return;
@@ -69,6 +70,20 @@ void CheckWhole(FunctionState& state, const IndexDim& index, const Entity& base,
       .Report(diag::PackIndex, index.span, std::string(state.Text(index.span)), pack->name.text())
       .Help(
           fmt::format("index it with the range of a loop: for i in {}.. by 64", pack->name.text()));
+}
+
+/// Returns the type of a loaded element.
+Scalar ElementScalar(const Type& tensor) {
+  if (!tensor.four_bit) return tensor.scalar;
+  switch (*tensor.four_bit) {
+    case syntax::FourBitType::I4:
+      return Scalar::I8;
+    case syntax::FourBitType::U4:
+      return Scalar::U8;
+    case syntax::FourBitType::F4E2M1:
+      return Scalar::F32;
+  }
+  return tensor.scalar;
 }
 
 struct Base {
@@ -217,7 +232,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
   for (const syntax::Arg& arg : index.indices) {
     bool is_dimension = base.entity != nullptr && number < base.entity->type.dims.size();
     bool is_name = arg.value->kind == syntax::ExprKind::Name;
-    state.indexed = is_name && is_dimension ? base.entity->type.dims[number] : nullptr;
+    state.indexed = is_name && is_dimension ? base.entity->type.SizeOf(number) : nullptr;
     ++number;
     if (arg.name && ok) {
       state.diagnostics.Report(diag::NamedIndex, arg.name.span, base.entity->name.text());
@@ -247,7 +262,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
       if (index.otherwise == nullptr) CheckInside(state, access->dims[i], *base.entity, i);
     }
     type.kind = TypeKind::Value;
-    type.scalar = Seen(state, base.entity->type.scalar);
+    type.scalar = Seen(state, ElementScalar(base.entity->type));
     info.index = access;
     info.entity = base.entity;
     if (state.contract == nullptr && !stored) FoldElement(state, info);
@@ -265,6 +280,13 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     if ((on_host || expects) && is_tensor && !stored) NoteRead(state, base.entity, index.span);
   } else {
     type = Type{};
+  }
+  if (ok && index.otherwise != nullptr && base.entity->type.four_bit) {
+    state.diagnostics
+        .Report(syntax::diag::FourBits, index.span, Spelling(*base.entity->type.four_bit),
+                "cannot be read with `else`")
+        .Help(fmt::format("choose an index inside with `clamp`, and the value with `if`"));
+    return Type{};
   }
   if (index.otherwise != nullptr) type = CheckOtherwise(state, index.otherwise, std::move(type));
   return type;

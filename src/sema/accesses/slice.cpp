@@ -149,7 +149,9 @@ Type CheckSlice(FunctionState& state, const IndexExpr& index, const Type& base) 
   }
   auto* slice = state.module.arena.Make<SliceInfo>(SliceInfo{});
   slice->of = index.base;
-  Type type{TypeKind::Tensor, base.scalar, {}, {}, {}};
+  Type type;
+  type.kind = TypeKind::Tensor;
+  type.scalar = base.scalar;
   bool ok = true;
   for (size_t d = 0; d < index.indices.size(); ++d) {
     const syntax::Index& written = index.indices[d];

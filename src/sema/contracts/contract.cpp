@@ -119,14 +119,14 @@ using Ranges = std::vector<const Entity*>;
 void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses,
                const Ranges& left) {
   bool is_bound = Contains(left, use.range) && use.range->range.domain != nullptr;
-  if (is_bound && AreEqual(state, use.range->range.domain, use.base->type.dims[use.dim])) return;
+  if (is_bound && AreEqual(state, use.range->range.domain, use.base->type.SizeOf(use.dim))) return;
   int64_t furthest = 0;
   for (const BareUse& other : uses) {
     if (other.range == use.range && other.base == use.base && other.dim == use.dim)
       furthest = std::max(furthest, other.offset);
   }
   SizeTable& sizes = state.module.sizes;
-  Size size = use.base->type.dims[use.dim];
+  Size size = use.base->type.SizeOf(use.dim);
   BindExtent(state, use.range, sizes.Binary(SizeKind::Sub, size, sizes.Constant(furthest)),
              use.span);
 }
@@ -159,7 +159,7 @@ Size ExtentInContract(FunctionState& state, Name name) {
     for (size_t d = 0; d < dims && index->otherwise == nullptr; ++d) {
       const auto* alone = syntax::DynAs<NameExpr>(index->indices[d].value);
       if (alone == nullptr || alone->name != name) continue;
-      Size size = Solved(state, tensor->type.dims[d]);
+      Size size = Solved(state, tensor->type.SizeOf(d));
       is_one = is_one && (found == nullptr || found == size);
       found = size;
     }

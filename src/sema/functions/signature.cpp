@@ -302,6 +302,10 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
     type.dims.push_back(size);
     ok = ok && size != nullptr;
   }
+  if (param.type->four_bit && ok) {
+    type.four_bit = param.type->four_bit;
+    type.elements_in_row = CheckDim(state, param.type->elements_in_row);
+  }
   if (ok) entity->type = std::move(type);
   if (param.on && state.kind() != FunctionKind::Program) {
     state.diagnostics.Report(diag::OnOutsideProgram, param.on.span);

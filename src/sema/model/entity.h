@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,7 +57,10 @@ struct Type {
   std::vector<const Entity*> ranges;  ///< Value: ascending by Entity::number, without duplicates
   std::vector<Size> dims;             ///< Tensor: outermost first; Pipe: in the order of
                                       ///< declaration
-  std::vector<Type> parts;            ///< Tuple: values, or literals that have no final type yet
+  /// Tensor: if its elements have 4 bits, their type; `scalar` and `dims` are those of its bytes.
+  std::optional<syntax::FourBitType> four_bit{};
+  Size elements_in_row = nullptr;  ///< the number of these elements in the last dimension
+  std::vector<Type> parts;         ///< Tuple: values, or literals that have no final type yet
 
   bool operator==(const Type&) const = default;
   bool is_error() const { return kind == TypeKind::Error; }
@@ -65,6 +69,10 @@ struct Type {
   bool is_scalar() const { return is_value() && ranges.empty(); }
   bool is_tuple() const { return kind == TypeKind::Tuple; }
   bool is_tensor() const { return kind == TypeKind::Tensor; }
+  /// Returns the number of elements of a tensor along a dimension.
+  Size SizeOf(size_t dim) const {
+    return four_bit && dim + 1 == dims.size() ? elements_in_row : dims[dim];
+  }
 };
 
 /// Returns the type as messages show it: `f32`, `f32[i, j]`, `i32 literal`.

@@ -9,6 +9,7 @@
 #include "sema/types/tensor_type.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
+#include "syntax/diagnostics.h"
 
 namespace kdl::sema {
 
@@ -76,6 +77,11 @@ void CheckView(FunctionState& state, const ViewStmt& view) {
   std::optional<Type> type = TensorType(state, *view.type);
   bool ok = source != nullptr && type && CheckSizes(state, view, *type) &&
             HaveDimensions(state, view, source->type, *type);
+  if (ok && source->type.four_bit) {
+    state.diagnostics.Report(syntax::diag::FourBits, view.source->span,
+                             Spelling(*source->type.four_bit), "cannot be in a view");
+    ok = false;
+  }
   if (ok && type->scalar != source->type.scalar) {
     state.diagnostics
         .Report(diag::ViewScalar, view.type->span, source->name.text(),

@@ -36,7 +36,7 @@ Entity* NewEntity(FunctionState& state, EntityKind kind, const syntax::Ident& na
   return entity;
 }
 
-/// Returns the names of the float types, narrower types first: `f8e4m3, f8e5m2, f16, bf16, f32 and f64`.
+/// Returns the names of the float types, narrower types first: `f8e4m3, f8e5m2, f8e8m0, f16, bf16, f32 and f64`.
 std::string FloatNames() {
   std::vector<ScalarInfo> floats;
   std::ranges::copy_if(kScalars, std::back_inserter(floats),
@@ -247,7 +247,10 @@ std::optional<Scalar> ResolveWord(FunctionState& state, const syntax::TypeName& 
     }
     std::string_view nearest = NearestName(name.name.text(), candidates);
     std::string_view meant = syntax::TypeMeant(name.name.text());
-    if (!meant.empty())
+    if (syntax::FourBitFromSpelling(name.name.text()))
+      report.Help(
+          "elements of 4 bits are only allowed in a tensor that a kernel reads: w: in i4[N, K]");
+    else if (!meant.empty())
       report.Help(fmt::format("write '{}'", meant));
     else if (!nearest.empty())
       report.Help(fmt::format("did you mean '{}'?", nearest));
