@@ -16,7 +16,7 @@ namespace kdl::conformance {
 //   matmul(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N])
 //   quads(x: in i32[N, 4], y: out i32[N])               y = sum over the last dimension
 //   halve(x: in i32[C], y: out i32[G]) where C == 2 * G y[g] = x[2g] + x[2g + 1]
-//   scalars(one of each element kind, y: out u64[N])    y[k] = the k-th slot, N at most 13
+//   scalars(one of each element kind, y: out u64[N])    y[k] = the k-th slot, N at most 16
 //   many(x0 … x69: in i32[N], s0 … s9: i64, y: out i64[N])   y = x0 + … + x69 + s0 + … + s9
 //   trap_at(at: i64, y: inout i32[N])                   y = y + 1; traps at index `at`
 //   exchange(x: inout i64[N], y: out i64[N])            x[core_id] = core_id; sync;

@@ -86,7 +86,7 @@ KERNEL(halve, TENSOR(x_memory), TENSOR(y_memory)) {
 }
 
 KERNEL(scalars, TENSOR(y_memory)) {
-  ELEMENTS(long, y, 20);
+  ELEMENTS(long, y, 21);
   FOR_MINE(launch[4]) { y[n] = launch[5 + n]; }
 }
 

@@ -94,9 +94,9 @@ KERNEL(halve, 24, TENSOR(x), TENSOR(y)) {
   FOR_MINE(launch[5]) { y[n] = x[2 * n] + x[2 * n + 1]; }
 }
 
-KERNEL(scalars, 29, TENSOR(y)) {
+KERNEL(scalars, 30, TENSOR(y)) {
   BEGIN;
-  ELEMENTS(long, y, 20);
+  ELEMENTS(long, y, 21);
   FOR_MINE(launch[4]) { y[n] = launch[5 + n]; }
 }
 
