@@ -33,6 +33,8 @@ namespace {
 
 // The number of points of a row that an iteration processes if rows are processed one by one.
 constexpr int64_t kPointsPerIteration = 4;
+// With fewer rows, transposing costs more than the lanes gain.
+constexpr int64_t kFewestTransposedRows = 4;
 
 class ScanLoop {
  public:
@@ -67,8 +69,9 @@ class ScanLoop {
   int64_t Lanes() const {
     if (body_.last().Vectorizes()) return body_.Lanes();
     if (!body_.last().Transposes()) return 1;
-    int64_t lanes = TransposedAccesses(body_).lanes();
-    return e_.LanesAlong(LastAxis(), body_.last().Bytes()) < lanes ? 1 : lanes;
+    int64_t rows = e_.LanesAlong(LastAxis(), body_.last().Bytes());
+    int64_t lanes = std::min(rows, TransposedAccesses(body_).lanes());
+    return lanes < kFewestTransposedRows ? 1 : lanes;
   }
 
   Values Inits(int64_t lanes) {
@@ -171,24 +174,23 @@ class ScanLoop {
                TransposedBlock block{begin, first, exist, left};
                return MakeIf(
                    e_.b, e_.b.And(full_rows, full_points), TypesOf(inits),
-                   [&] { return Fill(block, false, before); },
-                   [&] { return Fill(block, true, before); });
+                   [&] { return Fill(block, lanes, false, before); },
+                   [&] { return Fill(block, lanes, true, before); });
              });
   }
 
   /// Runs the body at the points of a block and returns the accumulators after it.
-  Values Fill(const TransposedBlock& block, bool masked, const Values& before) {
+  Values Fill(const TransposedBlock& block, int64_t lanes, bool masked, const Values& before) {
     Values accumulators = before;
     body_.Locally([&] {
-      TransposedAccesses accesses(body_);
+      TransposedAccesses accesses(body_, lanes);
       std::unordered_map<const Op*, Values> transposed;
       for (const Op* access : body_.last().Across())
         transposed[access] = access->kind() == OpKind::Load
                                  ? accesses.LoadTransposed(access, block, masked)
-                                 : Values(static_cast<size_t>(accesses.lanes()));
-      for (int64_t n = 0; n < accesses.lanes(); ++n)
-        FillPoint(accesses, block, is_down_ ? accesses.lanes() - 1 - n : n, masked, accumulators,
-                  transposed);
+                                 : Values(static_cast<size_t>(lanes));
+      for (int64_t n = 0; n < lanes; ++n)
+        FillPoint(accesses, block, is_down_ ? lanes - 1 - n : n, masked, accumulators, transposed);
       for (const Op* access : body_.last().Across()) {
         if (access->kind() == OpKind::Store)
           accesses.StoreTransposed(access, transposed.at(access), block, masked);

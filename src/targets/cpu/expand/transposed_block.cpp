@@ -8,18 +8,11 @@
 
 namespace kdl::cpu {
 
-namespace {
-
-// The maximum number of rows that fit into registers together.
-constexpr int64_t kMostRows = 16;
-
-}  // namespace
-
-TransposedAccesses::TransposedAccesses(ElementwiseLoopBody& body)
+TransposedAccesses::TransposedAccesses(ElementwiseLoopBody& body, int64_t most_lanes)
     : e_(body.e()),
       body_(body),
       side_(body.last().across_axis()),
-      lanes_(std::min(kMostRows, e_.facts.vector_bits / 8 / body.last().Bytes())),
+      lanes_(std::min(most_lanes, e_.facts.vector_bits / 8 / body.last().Bytes())),
       points_(lanes_) {}
 
 void TransposedAccesses::StoreTransposed(const Op* store, Values vectors,

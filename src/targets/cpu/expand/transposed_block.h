@@ -18,7 +18,10 @@ struct TransposedBlock {
 /// along the last axis. They are transposed in registers.
 class TransposedAccesses {
  public:
-  explicit TransposedAccesses(ElementwiseLoopBody& body);
+  /// The maximum number of rows that fit into registers together.
+  static constexpr int64_t kMostLanes = 16;
+
+  explicit TransposedAccesses(ElementwiseLoopBody& body, int64_t most_lanes = kMostLanes);
 
   ir::AxisId SideAxis() const { return body_.axes()[side_]; }
   ir::AxisId LastAxis() const { return body_.axes().back(); }
