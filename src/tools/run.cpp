@@ -144,10 +144,16 @@ class RunOfFile {
   bool HasCheckpoint() {
     const std::string& file = session_.options.resume;
     if (file.empty()) return true;
-    for (const ir::Op* op : ir::OpsOfKind(*program_, ir::OpKind::Restore))
-      if (op->attr<ir::AttrKey::Text>().text() == file) return true;
+    std::string others;
+    for (const ir::Op* op : ir::OpsOfKind(*program_, ir::OpKind::Restore)) {
+      std::string_view other = op->attr<ir::AttrKey::Text>().text();
+      if (other == file) return true;
+      others += fmt::format("{}--resume {}", others.empty() ? "" : " or ", other);
+    }
     session_.diagnostics.Report(driver::diag::NoSuchCheckpoint, {}, program_->base_name(), file)
-        .Help(fmt::format("write `checkpoint(…, to = \"{}\", every = 100);` in it", file));
+        .Help(others.empty()
+                  ? "begin a loop of the program with `checkpoint(…, to = \"p\", every = 100);`"
+                  : fmt::format("use {}", others));
     return false;
   }
 

@@ -40,6 +40,7 @@ PROSE += [
 SECOND = {
     ("beginners/c_brackets.kdl", "E0340"): "both sides have two pairs of brackets",
     ("beginners/halide_calls.kdl", "E0307"): "the right side has parentheses, too",
+    ("sema/four_bits.kdl", "E0328"): "the sum is stored in a narrower type",
     ("sema/help_of_sums.kdl", "E0376"): "the declaration also lacks a value",
     ("passes/check_disjoint_wraps_sizes.kdl", "E0414"): "another store may touch the element, too",
     ("sema/help_of_ranges.kdl", "E0357"): "the reduction over the declared range also lacks its `over`",
@@ -47,6 +48,7 @@ SECOND = {
     ("sema/loop_bounds.kdl", "E0363"): "a range of a size that is known at run time wants a `max`, too",
     ("sema/missing_over.kdl", "E0316"): "what counts is added to a float",
     ("sema/operands.kdl", "E0316"): "both of two operands are integers",
+    ("sema/scales.kdl", "E0316"): "the other operand needs the cast, too",
     ("sema/test_items.kdl", "E0526"): "2.0 is not an element of an output, either",
     ("sema/tile_parts.kdl", "E0333"): "tf32 is the cast of an operand of `dot` only",
     ("sema/type_mix_of_signs.kdl", "E0354"): "the product is reduced over a range that its operands lack",
