@@ -286,6 +286,10 @@ def ends_by_signal(folder):
         code = build.wait(timeout=60)
         pid = (folder / "pid").read_text().strip()
         (folder / "pid").unlink()
+        # The killed program is listed until its new parent has waited for it.
+        until = time.monotonic() + 10
+        while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < until:
+            time.sleep(0.01)
         left = [*(folder / "tmp").iterdir(), *folder.glob("out/.*"), *pathlib.Path("/proc").glob(pid)]
         if code != -number or not had or left:
             return f"a build that is interrupted by {number!r}: exit code {code}, had {had}, left {left}"
