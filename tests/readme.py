@@ -4,8 +4,8 @@
 Every ```sh block is one script. It runs in a scratch folder with links to the README's own folder and its
 neighbours, so nothing is written next to the sources. `kernelc` is the program on PATH, and Python finds the
 package of the same build. The output is printed. If the next block is ```text, the output must end with that block; `--update` writes the whole output
-there. Every ```kdl block is a whole file, which must compile. The scripts that follow use it as example.kdl.
-So do ```python blocks, which are scripts if they begin with `import kernelc`.
+there. Every ```kdl block is a whole file, which must compile. The scripts that follow use it as example.kdl, or
+under the name in a comment on its first line. So do ```python blocks, which are scripts if they begin with `import kernelc`.
 Exits with 1 at the first block that fails.
 """
 
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+FILE_NAME = re.compile(r"// (\w+\.kdl)\n")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,8 +26,10 @@ def scripts(text, scratch):
     blocks = BLOCK.findall(text)
     for n, (kind, body) in enumerate(blocks):
         if kind == "kdl":
-            (scratch / "example.kdl").write_text(body)
-            yield "kernelc build example.kdl -o example\n", None
+            named = FILE_NAME.match(body)
+            name = named[1] if named else "example.kdl"
+            (scratch / name).write_text(body)
+            yield f"kernelc build {name} -o {name.removesuffix('.kdl')}\n", None
         elif kind == "python" and body.startswith("import kernelc"):
             yield f"python3 - << 'END'\n{body}END\n", None
         elif kind == "sh":
