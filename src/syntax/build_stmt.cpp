@@ -138,6 +138,13 @@ Stmt* BuildCallStmt(Builder& builder, Span span, const Expr* expr) {
     if (callee == "assert") return BuildAssert(builder, *call, false);
     if (callee == "static_assert") return BuildAssert(builder, *call, true);
     if (callee == "print") return BuildPrint(builder, *call);
+    if (callee == "expect" && call->args.size() == 1 && !call->args[0].name) {
+      // A condition in parentheses looks like a call.
+      auto* expectation = builder.MakeStmt<ExpectStmt>(span);
+      expectation->equation.lhs = call->args[0].value;
+      expectation->equation.span = call->args[0].span;
+      return expectation;
+    }
   }
   auto* stmt = builder.MakeStmt<CallStmt>(span);
   stmt->call = call;

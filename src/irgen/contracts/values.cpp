@@ -139,8 +139,10 @@ Value* GenContractLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
 
 Value* GenContractElement(FunctionGen& gen, const Entity* tensor, const sema::IndexInfo& index,
                           Span span) {
-  return GenElementOr(gen, ContractTensor(gen, tensor, false), index, nullptr,
-                      gen.Made(tensor->type.scalar), span);
+  // Contracts compute with integers of 64 bits.
+  Scalar scalar = gen.Made(tensor->type.scalar);
+  if (IsInteger(scalar) && scalar != Scalar::U64) scalar = Scalar::I64;
+  return GenElementOr(gen, ContractTensor(gen, tensor, false), index, nullptr, scalar, span);
 }
 
 Value* GenContractName(FunctionGen& gen, const sema::ExprInfo& info) {
