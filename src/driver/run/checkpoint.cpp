@@ -60,6 +60,10 @@ Result<int64_t> ForEachPlace(const std::vector<CheckpointTensor>& tensors, size_
   return offset;
 }
 
+int64_t EndOfData(const std::vector<CheckpointTensor>& tensors, size_t header) {
+  return *ForEachPlace(tensors, header, [](auto&, int64_t) { return Status(); });
+}
+
 Failure NoFile(std::string_view path) {
   return {fmt::format("cannot write '{}': a checkpoint can only be written to a file", path)};
 }
@@ -99,9 +103,7 @@ class Writer {
     file_.emplace(std::move(*file));
     Result<FileParts> parts = FileParts::OpenToWrite(*fresh, path_);
     if (!parts.ok()) return parts.failure();
-    Result<int64_t> end =
-        ForEachPlace(tensors_, header_.size(), [](auto&, int64_t) { return Status(); });
-    Status resized = parts->Resize(*end);
+    Status resized = parts->Resize(EndOfData(tensors_, header_.size()));
     if (resized.ok()) std::ranges::copy(*fresh, name.begin());
     return resized;
   }
@@ -157,7 +159,10 @@ Status Read(interp::CheckpointRequest& request, const std::vector<CheckpointTens
   if (!file.ok()) return file.failure();
   Result<std::string> header = ReadHeader(*file);
   if (!header.ok()) return header.failure();
-  if (!StoreNumbers(*header, request) || *header != Header(request, tensors))
+  Result<int64_t> size = file->Size();
+  if (!size.ok()) return size.failure();
+  bool is_whole = *size == EndOfData(tensors, header->size());
+  if (!is_whole || !StoreNumbers(*header, request) || *header != Header(request, tensors))
     return Failure{fmt::format("'{}' is not a checkpoint of this loop with these sizes", path),
                    FailureKind::User};
   Result<int64_t> end =

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
+#include <string>
 
 #include "sema/accesses/slice.h"
 #include "sema/accesses/tensor_effects.h"
@@ -247,12 +249,19 @@ void CheckCheckpoint(FunctionState& state, const CallStmt& stmt) {
 
 void CheckCheckpointPlaces(FunctionState& state) {
   std::set<const Stmt*> placed;
+  std::map<std::string, Span> files;
   for (const Stmt* stmt : state.fn.item->body->stmts) {
     const syntax::BlockStmt* body = BodyOfLoop(state, stmt);
     if (body == nullptr) continue;
     std::optional<Checkpoint> checkpoint = FindCheckpointOfLoop(state.fn, *body);
     if (!checkpoint) continue;
     placed.insert(body->stmts[0]);
+    auto [earlier, is_new] = files.try_emplace(checkpoint->path, checkpoint->call->span);
+    if (!is_new) {
+      state.diagnostics.Report(diag::CheckpointFile, checkpoint->call->span, checkpoint->path)
+          .Note(earlier->second, "the other checkpoint")
+          .Help("name another file after `to =`");
+    }
     LoopChecker(state, *stmt, *body, *checkpoint).Check();
   }
   ForEachStmt(*state.fn.item->body, [&](const Stmt* stmt) {

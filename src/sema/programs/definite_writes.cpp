@@ -233,14 +233,18 @@ class Walk {
     }
   }
 
+  /// If a checkpoint at `place` lacks the tensor that is read, reports that and returns true.
+  bool ReportMissed(const Span* place, std::string_view name, Span read) {
+    if (place == nullptr || !checkpoints_.contains(place->begin)) return false;
+    state_.diagnostics.Report(diag::CheckpointMisses, *place, name)
+        .Note(read, "it is read here, before it is written again")
+        .Help(fmt::format("add it: `checkpoint({}, …);`", name));
+    return true;
+  }
+
   void ReportRead(const TensorRead& read, const Span* swap) {
     std::string_view name = read.tensor->name.text();
-    if (swap != nullptr && checkpoints_.contains(swap->begin)) {
-      state_.diagnostics.Report(diag::CheckpointMisses, *swap, name)
-          .Note(read.span, "it is read here, before it is written again")
-          .Help(fmt::format("add it: `checkpoint({}, …);`", name));
-      return;
-    }
+    if (ReportMissed(swap, name, read.span)) return;
     if (swap != nullptr) {
       state_.diagnostics.Report(diag::SwappedReadBeforeWrite, read.span, name)
           .Note(*swap, "swapped here with a tensor that was never written")
@@ -303,7 +307,10 @@ class Walk {
     Flow before = now_;
     const Entity* binder = jumps_.empty() ? nullptr : jumps_.back().binder;
     std::optional<bool> at_first;
-    if (binder != nullptr) at_first = InFirstIteration(state_, choice.condition, *binder);
+    bool begins_anywhere =
+        !bodies_.empty() && FindCheckpointOfLoop(state_.fn, *bodies_.back()).has_value();
+    if (binder != nullptr && !begins_anywhere)
+      at_first = InFirstIteration(state_, choice.condition, *binder);
     Branch(*choice.then_block, at_first == false);
     Flow after_then = std::exchange(now_, before);
     if (choice.else_stmt != nullptr) Branch(*choice.else_stmt, at_first == true);
@@ -330,7 +337,7 @@ class Walk {
     if (now_) EraseParts(now_->parts, loop);
     for (const Part& part : iteration ? iteration->parts : std::set<Part>{}) {
       std::optional<Part> whole = OverAllIterations(state_, part, loop);
-      if (whole) WritePart(*whole);
+      if (whole && !IsLost(part.tensor, body)) WritePart(*whole);
     }
   }
 
@@ -389,11 +396,12 @@ class Walk {
     return false;
   }
 
-  void SettleParts(const Jumps& loop, const Flow& before, const Flow& each) {
+  void SettleParts(const Jumps& loop, const Flow& before, const Flow& each,
+                   const syntax::BlockStmt& body) {
     for (const PartRead& read : loop.unsettled_parts) {
       bool is_written =
           before && each && !loop.renewed.contains(read.part.tensor) &&
-          !Mentions(read.part, loop.redefined) &&
+          !IsLost(read.part.tensor, body) && !Mentions(read.part, loop.redefined) &&
           IsWrittenEarlier(state_, read.part, *loop.binder, before->parts, each->parts);
       if (!is_written && !Postpone(read)) ReportPart(read.part.tensor, read.span);
     }
@@ -403,6 +411,8 @@ class Walk {
     // one report for the tensor is enough
     if (!partly_read_.insert(memory).second) return;
     std::string_view name = memory->name.text();
+    auto lost = lost_.find(memory);
+    if (lost != lost_.end() && ReportMissed(&lost->second, name, span)) return;
     Diagnostic& report = state_.diagnostics.Report(diag::ReadMaybeUnwritten, span, name);
     auto first = first_.find(memory);
     if (now_ && now_->partial.contains(memory)) {
@@ -445,14 +455,14 @@ class Walk {
       if (ends) left = Meet(left, after_iteration);
       const Jumps ended = std::move(jumps_.back());
       jumps_.pop_back();
-      SettleParts(ended, before, after_iteration);
+      SettleParts(ended, before, after_iteration, body);
       if (iteration) {
         std::erase_if(iteration->parts,
                       [&](const Part& part) { return ended.renewed.contains(part.tensor); });
       }
       for (const TensorRead* read : ended.unsettled) {
-        if (!after_iteration || !after_iteration->memory.IsWritten(read->tensor))
-          Settle(*read, jumps_.size());
+        bool is_written = after_iteration && after_iteration->memory.IsWritten(read->tensor);
+        if (!is_written || IsLost(read->tensor, body)) Settle(*read, jumps_.size());
       }
       now_ = Meet(head, after_iteration);
       known = head;
@@ -484,6 +494,14 @@ class Walk {
     if (part) WritePart(*part);
   }
 
+  /// Returns whether what earlier iterations of the loop have written to the tensor may be lost: if the loop continues at its
+  /// checkpoint, which does not contain the tensor.
+  bool IsLost(const Entity* tensor, const syntax::BlockStmt& body) const {
+    std::optional<Checkpoint> checkpoint = FindCheckpointOfLoop(state_.fn, body);
+    bool is_outside = tensor->span.end <= body.span.begin;
+    return checkpoint && is_outside && !checkpoint->Contains(tensor, state_.fn);
+  }
+
   /// Forgets the tensors that a loop changes, and that its checkpoint does not contain: after an interruption, they have other
   /// elements.
   void ForgetUnsaved(const syntax::BlockStmt& body, const Checkpoint& checkpoint) {
@@ -492,6 +510,8 @@ class Walk {
     for (const Entity* tensor : ChangedTensors(state_.fn, body)) {
       if (tensor->kind != EntityKind::LocalTensor || checkpoint.Contains(tensor, state_.fn))
         continue;
+      if (now_->memory.IsWritten(tensor) && !now_->partial.contains(tensor))
+        lost_.try_emplace(tensor, checkpoint.call->span);
       now_->memory.Forget(tensor, checkpoint.call->span);
       now_->written.erase(tensor);
       now_->partial.erase(tensor);
@@ -595,6 +615,8 @@ class Walk {
   std::set<const TensorRead*> reported_;
   std::set<const Entity*> partly_read_;
   Sources sources_;
+  std::map<const Entity*, Span>
+      lost_;  ///< tensors that are complete before a loop, and its checkpoint, which lacks them
   std::set<uint32_t> checkpoints_;  ///< the source positions at which they begin
 };
 
