@@ -133,6 +133,11 @@ def add_library(site, folder):
         site.add(file, title, "Library", page["html"], ROOT / "stdlib/KERNELS.md" if number == 0 else None)
 
 
+def with_code(text):
+    """Returns the HTML of a line of text in which code is between backticks."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+
+
 def add_diagnostics(site):
     entries = json.loads(output_of("explain", "diagnostics", "--json"))["entries"]
     phases = dict.fromkeys(entry["phase"] for entry in entries)
@@ -140,7 +145,7 @@ def add_diagnostics(site):
     for number, phase in enumerate(phases):
         page = f"<h1>{html.escape(phase)}</h1>"
         for entry in (one for one in entries if one["phase"] == phase):
-            page += f'<h2 id="{entry["id"].lower()}">{entry["id"]}: {html.escape(entry["message"])}</h2>'
+            page += f'<h2 id="{entry["id"].lower()}">{entry["id"]}: {with_code(entry["message"])}</h2>'
             page += rendered(without_tags(entry["explanation"]))
             if "wrong" in entry:
                 page += '<div class="pair">' + "".join(

@@ -19,7 +19,7 @@ std::vector<std::string> FindKdlFiles(const std::vector<std::string>& paths) {
     for (auto entry = fs::recursive_directory_iterator(path, error);
          entry != fs::recursive_directory_iterator(); entry.increment(error)) {
       if (entry->path().extension() == ".kdl" && entry->is_regular_file(error))
-        files.push_back(entry->path().string());
+        files.push_back(entry->path().lexically_normal().string());
     }
   }
   std::ranges::sort(files);

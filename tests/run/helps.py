@@ -104,6 +104,12 @@ def in_place(lines, found, match):
     return replaced(lines, found["line"], line[:found["column"] - 1] + match.group(1) + line[found["end_column"] - 1:])
 
 
+def reduced_first(lines, found, match):
+    line = lines[found["line"] - 1]
+    text = rf"\b{match.group(2)} = [^;]*;"
+    return replaced(lines, found["line"], re.sub(text, match.group(1), line, count=1))
+
+
 def declared(lines, _found, match):
     word, name, kind, value = match.groups()
     text = f"{word} {name} = {value};"
@@ -226,6 +232,7 @@ FORMS = [
     (r"write `(\[.*\])`$", listed),
     (r"write `range (\w+) in (\w+) max 1024;`", bounded),
     (r".*write `atomic ([^`]*) = …;?`", atomic),
+    (r"write `((\w+) .*;)`, which reduces the new elements only$", reduced_first),
     (r"(?:name the ranges|to reduce over a range, name it): (\w+\([^…]* over [^…]*\))$", in_place),
     (r"(?:to iterate over the dimension, declare|to declare .*, write) `([^`]*;)`", inserted),
 ]

@@ -209,6 +209,30 @@ std::string_view Wanted(AssignOp op, Scalar scalar) {
   return "";
 }
 
+/// If the value adds an operand to the variable, or is the greater or the smaller one of both, returns a statement that reduces
+/// the operand before. Otherwise returns an empty string.
+std::string AccumulatedText(const FunctionState& state, const AssignStmt& assign,
+                            const Entity& variable, const std::vector<const Entity*>& ranges) {
+  std::string_view name = variable.name.text();
+  auto other_than_variable = [&](const syntax::Expr* a, const syntax::Expr* b) {
+    if (Quote(state, a) == name) return b;
+    return Quote(state, b) == name ? a : nullptr;
+  };
+  if (assign.op != AssignOp::Set) return "";
+  if (const auto* sum = syntax::DynAs<syntax::BinaryExpr>(assign.value)) {
+    const syntax::Expr* added =
+        sum->op == syntax::BinaryOp::Add ? other_than_variable(sum->lhs, sum->rhs) : nullptr;
+    return added ? fmt::format("{} += {}", name, ReducedText(state, added, ranges)) : "";
+  }
+  const auto* call = syntax::DynAs<syntax::CallExpr>(assign.value);
+  if (call == nullptr || call->receiver != nullptr || call->args.size() != 2) return "";
+  std::string_view callee = call->callee.name.text();
+  const syntax::Expr* other = other_than_variable(call->args[0].value, call->args[1].value);
+  if (!other || (callee != "max" && callee != "min")) return "";
+  return fmt::format("{0} = {1}({0}, {1}({2} over {3}))", name, callee, Quote(state, other),
+                     Joined(ranges));
+}
+
 /// Says how a variable can take a value with more ranges. Those of loops around the declaration belong into its type. The
 /// others end before the variable, so they must be reduced.
 std::string VariableHelp(FunctionState& state, const AssignStmt& assign, const Type& target,
@@ -219,6 +243,9 @@ std::string VariableHelp(FunctionState& state, const AssignStmt& assign, const T
     bool is_around = range->span.begin < variable.span.begin;
     is_around ? wanted.ranges.push_back(range) : inner.push_back(range);
   }
+  std::string accumulated = AccumulatedText(state, assign, variable, inner);
+  if (inner.size() == missing.size() && !accumulated.empty())
+    return fmt::format("write `{};`, which reduces the new elements only", accumulated);
   if (inner.size() == missing.size())
     return fmt::format("reduce the value, for example {}, or store it in a tensor",
                        ReducedText(state, assign.value, missing));
