@@ -33,7 +33,7 @@ namespace {
 
 // The number of points of a row that an iteration processes if rows are processed one by one.
 constexpr int64_t kPointsPerIteration = 4;
-// With fewer rows, transposing costs more than the lanes gain.
+// With fewer rows than this and than lanes, transposing costs more than the lanes gain.
 constexpr int64_t kFewestTransposedRows = 4;
 
 class ScanLoop {
@@ -70,8 +70,9 @@ class ScanLoop {
     if (body_.last().Vectorizes()) return body_.Lanes();
     if (!body_.last().Transposes()) return 1;
     int64_t rows = e_.LanesAlong(LastAxis(), body_.last().Bytes());
-    int64_t lanes = std::min(rows, TransposedAccesses(body_).lanes());
-    return lanes < kFewestTransposedRows ? 1 : lanes;
+    int64_t most = TransposedAccesses(body_).lanes();
+    int64_t lanes = std::min(rows, most);
+    return lanes == most || lanes >= kFewestTransposedRows ? lanes : 1;
   }
 
   Values Inits(int64_t lanes) {
