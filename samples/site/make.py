@@ -158,7 +158,10 @@ def add_guide(site):
     for name in GUIDE:
         source = ROOT / f"samples/guide/{name}.md"
         text = source.read_text()
-        site.add(f"{name.lower()}.html", re.match(r"# (.*)", text).group(1), "Guide", rendered(text), source)
+        title = re.match(r"# (.*)", text).group(1)
+        if re.search(r"^kernelc .* \.\./", text, re.MULTILINE):
+            text = text.replace("\n", "\n\nThe commands on this page start in the folder `samples/guide` of the source tree.\n", 1)
+        site.add(f"{name.lower()}.html", title, "Guide", rendered(text), source)
 
 
 def kernel_text(source, name):
