@@ -22,6 +22,7 @@ WORDS = ("import const export kernel program fn let var if then else for while s
          "fuse types is").split()
 TOKEN = re.compile(r"(?P<c>//[^\n]*|/\*.*?\*/)|(?P<s>\"[^\"\n]*\")|(?P<n>\b\d[\w.]*)|(?P<k>\b(?:" + "|".join(WORDS) + r")\b)", re.DOTALL)
 HEADING = re.compile(r"<h([1-4])>(.*?)</h\1>", re.DOTALL)
+CELL = re.compile(r"<td>.*?</td>", re.DOTALL)
 INLINE = re.compile(r"(?<!<pre>)<code>[^<]*</code>")
 OPTION = re.compile(r"(?<![\w-])--?\w[\w-]*")  # an option of a command, which must not break after its hyphens
 CODE = re.compile(r"<pre><code class=\"language-kdl\">(.*?)</code></pre>", re.DOTALL)
@@ -55,6 +56,7 @@ def breakable(title):
 
 def rendered(text):
     page = markdown.markdown(text, extensions=["fenced_code", "tables", "sane_lists"])
+    page = CELL.sub(lambda found: found.group().replace("\\|", "|"), page)  # Markdown keeps the backslashes in code
     page = INLINE.sub(lambda found: OPTION.sub(r'<span class="o">\g<0></span>', found.group()), page)
     page = CODE.sub(lambda found: f"<pre><code>{highlighted(found.group(1).replace('&quot;', chr(34)))}</code></pre>", page)
     page = HEADING.sub(lambda found: f'<h{found.group(1)} id="{anchor_of(found.group(2))}">{breakable(found.group(2))}</h{found.group(1)}>', page)

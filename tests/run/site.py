@@ -45,6 +45,7 @@ table thead tbody tr th td figure figcaption img hr br wbr small blockquote""".s
 def check_tags(folder):
     for path in folder.glob("*.html"):
         others = set(re.findall(r"</?([a-zA-Z]\w*)", re.sub(r"<!doctype html>|<script>.*?</script>", "", path.read_text(), flags=re.DOTALL))) - TAGS
+        checks.expect(f"{path.name}: shows no backslashes of Markdown", "\\|" not in path.read_text())
         checks.expect(f"{path.name}: all tags are those of pages", not others, " ".join(sorted(others)))
 
 
