@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <ranges>
@@ -20,6 +19,7 @@
 #include "sema/programs/checkpoint.h"
 #include "sema/programs/first_iteration.h"
 #include "sema/programs/local_memory.h"
+#include "sema/programs/written_elements.h"
 #include "sema/programs/written_parts.h"
 
 namespace kdl::sema {
@@ -30,12 +30,6 @@ using syntax::As;
 using syntax::Direction;
 using syntax::Stmt;
 using syntax::StmtKind;
-
-/// A set of elements of a tensor, one bit for each. If a tensor has more elements than bits, or an unknown
-/// number of elements, the set contains all of them or none.
-using Elements = uint64_t;
-constexpr Elements kAll = ~Elements{0};
-constexpr int64_t kMostElements = 64;
 
 /// A statement that writes only some elements of a tensor.
 struct SomeWrite {
@@ -57,40 +51,6 @@ struct Known {
   bool operator==(const Known&) const = default;
 };
 using Flow = std::optional<Known>;
-
-/// Returns the number of elements, or nothing if the number is unknown or larger than kMostElements.
-std::optional<int64_t> KnownElementCount(const Entity& tensor) {
-  int64_t count = 1;
-  for (Size dim : tensor.type.dims) {
-    if (!IsConstant(dim) || dim->value < 0 || dim->value > kMostElements) return std::nullopt;
-    count *= dim->value;
-    if (count > kMostElements) return std::nullopt;
-  }
-  return count;
-}
-
-/// Returns the set of all elements of the tensor.
-Elements AllElements(const Entity& tensor) {
-  int64_t count = KnownElementCount(tensor).value_or(kMostElements);
-  return count == kMostElements ? kAll : (Elements{1} << count) - 1;
-}
-
-/// Returns the set that contains the element that an assignment writes, or an empty set if the element
-/// is unknown.
-Elements ElementAt(const IndexInfo& index) {
-  if (!KnownElementCount(*index.base)) return 0;
-  int64_t position = 0;
-  for (size_t d = 0; d < index.dims.size(); ++d) {
-    int64_t extent = index.base->type.dims[d]->value;
-    const IndexDim& dim = index.dims[d];
-    bool is_constant = dim.terms.empty() && IsConstant(dim.offset);
-    if (!is_constant && extent != 1) return 0;
-    int64_t at = extent == 1 ? 0 : dim.offset->value;  // any index other than 0 traps
-    if (at < 0 || at >= extent) return 0;
-    position = position * extent + at;
-  }
-  return Elements{1} << position;
-}
 
 constexpr std::string_view kWritesElement = "this writes only one element";
 constexpr std::string_view kWritesPart = "this writes only a slice";
@@ -349,7 +309,7 @@ class Walk {
       return known.tensor == part.tensor && known.is_all();
     });
     if (!is_whole) return;
-    now_->written[part.tensor] = kAll;
+    now_->written[part.tensor] = kAllElements;
     now_->partial.erase(part.tensor);
   }
 
@@ -357,7 +317,7 @@ class Walk {
   void WriteTensor(const syntax::Expr* tensor, Span span) {
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     const Entity* memory = ShownTensor(state_.fn.Info(tensor).entity);
-    Write(memory, part && part->is_all() ? kAll : 0, span, kWritesPart);
+    Write(memory, part && part->is_all() ? kAllElements : 0, span, kWritesPart);
     if (part) WritePart(*part);
   }
 
@@ -599,7 +559,7 @@ class Walk {
     now_->partial.erase(name);
     now_->written.erase(name);
     std::erase_if(now_->parts, [&](const Part& part) { return part.tensor == name; });
-    if (let.value != nullptr) Write(name, kAll, let.span, kWritesPart);
+    if (let.value != nullptr) Write(name, kAllElements, let.span, kWritesPart);
   }
 
   FunctionState& state_;

@@ -13,6 +13,7 @@
 #include "sema/types/tensor_type.h"
 #include "sema/walk/constants.h"
 #include "sema/walk/resolve.h"
+#include "support/check.h"
 
 namespace kdl::sema {
 
@@ -124,6 +125,8 @@ class ElementReader {
       return false;
     }
     const std::optional<Constant>& constant = state_.fn.exprs[expr].constant;
+    KDL_CHECK(constant || state_.diagnostics.error_count() > 0,
+              "an element of '{}' has no constant", name_);
     if (constant) elements_.push_back(constant->bits);
     return constant.has_value();
   }
