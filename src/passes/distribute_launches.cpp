@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "passes/ranks/kept_parts.h"
 #include "passes/ranks/launch_axes.h"
 #include "passes/ranks/launch_code.h"
+#include "passes/ranks/panel_kernel.h"
+#include "passes/ranks/panel_launch.h"
 #include "passes/ranks/part_kernel.h"
 #include "passes/ranks/rank_ops.h"
 #include "passes/ranks/rank_tensors.h"
@@ -39,7 +42,8 @@
 //          launch @relax_part on @grid (%xr, %yr, %first, %end) } }
 //      rewritten %y on @grid
 // Blocks that need nothing of others, because they are far enough from the ends of the part, run before finish_fetches
-// (ranks/interior.h).
+// (ranks/interior.h). If blocks have a loop whose iterations need parts of a tensor one after another, as in a matrix product,
+// ranks run some iterations at a time (ranks/panel_launch.h).
 // Launches whose blocks reduce are divided in the same way if the loop variables are kept along which their results are
 // distributed (ranks/kept_parts.h), else by segments of blocks (ranks/group_launch.h). Other launches that write only whole tensors
 // run completely in every process, after the ranks have got all elements that they read. The number of ranks is known only at run time, and with one rank nothing is sent.
@@ -99,6 +103,7 @@ class Distributor {
     for (Op* copy : OpsOfKind(program_, OpKind::Copy)) DistributeCopy(copy);
     for (Op* copy : OpsOfKind(program_, OpKind::CopyBack)) DistributeCopyBack(copy);
     for (Op* fill : OpsOfKind(program_, OpKind::Fill)) DistributeFill(fill);
+    EraseUnused();
   }
 
  private:
@@ -126,36 +131,79 @@ class Distributor {
     std::optional<std::vector<LaunchAxis>> axes =
         FindLaunchAxes(context_, launch, kernel, arguments);
     if (!axes) return;
-    LaunchPartsAlong(launch, arguments, axes, PartOf(kernel, *axes));
+    const PartKernel& part = PartOf(kernel, *axes);
+    std::optional<std::vector<RankNeed>> needs =
+        ForeignNeeds(launch, *part.kernel, arguments, *axes, part.parts);
+    if (!needs) return;
+    bool has_panels = !needs->empty() && !MarginsOf(*needs, *axes, part.parts) &&
+                      LaunchPanels(launch, kernel, arguments, *axes);
+    if (!has_panels) LaunchPartsAlong(launch, arguments, *axes, part, *needs);
   }
 
-  void LaunchPartsAlong(Op* launch, const std::vector<RankArgument>& arguments,
-                        const std::optional<std::vector<LaunchAxis>>& axes,
-                        const PartKernel& part) {
-    std::optional<std::vector<RankNeed>> needs =
-        NeedsOf(launch, *part.kernel, arguments, part.parts);
-    if (!needs) return;
+  /// Returns what the ranks need of others for these blocks of a kernel.
+  std::optional<std::vector<RankNeed>> ForeignNeeds(const Op* launch, const ir::Function& kernel,
+                                                    const std::vector<RankArgument>& arguments,
+                                                    const std::vector<LaunchAxis>& axes,
+                                                    const std::vector<proofs::KernelPart>& parts,
+                                                    bool reports = true) {
+    std::optional<std::vector<RankNeed>> needs = NeedsOf(launch, kernel, arguments, parts, reports);
+    if (!needs) return std::nullopt;
     for (RankNeed& need : *needs)
       std::erase_if(need.parts, [&](const proofs::NeededPart& one) {
-        return IsOwned(one, need.argument, *axes, part.parts);
+        return IsOwned(one, need.argument, axes, parts);
       });
     std::erase_if(*needs, [](const RankNeed& need) { return need.parts.empty(); });
+    return needs;
+  }
+
+  /// Runs a launch in panels, if that is possible, so that ranks need less at the same time.
+  bool LaunchPanels(Op* launch, const ir::Function& kernel,
+                    const std::vector<RankArgument>& arguments,
+                    const std::vector<LaunchAxis>& axes) {
+    std::vector<size_t> binders = BindersOf(axes);
+    auto [known, is_new] = panels_.try_emplace({kernel.name, binders});
+    if (is_new) known->second = MakePanelKernel(module_, kernel, binders);
+    if (!known->second) return false;
+    const PanelKernel& panel = *known->second;
+    std::vector<proofs::KernelPart> parts = panel.part.parts;
+    parts.push_back(panel.iterations);
+    std::optional<std::vector<RankNeed>> needs =
+        ForeignNeeds(launch, *panel.part.kernel, arguments, axes, parts, false);
+    if (!needs) return false;
+    std::optional<Panels> panels = FindPanels(module_.types().sizes(), launch, panel, *needs);
+    if (!panels) return false;
     LaunchCode code(module_, ops_, launch);
-    SharedLaunch shared{code, part, *axes, arguments};
-    auto margins = needs->empty() ? std::nullopt : MarginsOf(*needs, *axes, part.parts);
+    LaunchInPanels(code, panel, *panels, axes, arguments, *needs);
+    FinishLaunch(code, arguments);
+    return true;
+  }
+
+  /// Each rank runs its blocks after it has got what they need of others.
+  void LaunchPartsAlong(Op* launch, const std::vector<RankArgument>& arguments,
+                        const std::vector<LaunchAxis>& axes, const PartKernel& part,
+                        const std::vector<RankNeed>& needs) {
+    LaunchCode code(module_, ops_, launch);
+    SharedLaunch shared{code, part, axes, arguments};
+    auto margins = needs.empty() ? std::nullopt : MarginsOf(needs, axes, part.parts);
     if (margins) {
-      LaunchDivided(shared, *needs, *margins);
+      LaunchDivided(shared, needs, *margins);
     } else {
-      code.FetchNeeds(*part.kernel, *needs, ForOwnedParts(shared));
+      LaunchCode::ForPartsOfRank for_owned = code.ForOwnedParts(axes);
+      code.FetchNeeds(*part.kernel, needs, for_owned);
       MakeLoop(code.b(), {code.ranks().first, code.ranks().end}, [&](Value* rank) {
-        ForOwnedParts(shared)(
-            rank, [&](const std::vector<PartValues>& owned) { LaunchPart(shared, rank, owned); });
+        for_owned(rank,
+                  [&](const std::vector<PartValues>& owned) { LaunchPart(shared, rank, owned); });
       });
     }
+    FinishLaunch(code, arguments);
+  }
+
+  /// The ranks have written what they own.
+  void FinishLaunch(LaunchCode& code, const std::vector<RankArgument>& arguments) const {
     for (const RankArgument& argument : arguments) {
       if (argument.is_written) ops_.Rewritten(code.b(), argument.tensor);
     }
-    ir::Erase(launch);
+    ir::Erase(code.launch());
   }
 
   /// Shares a launch whose blocks reduce. Each rank computes the results that it owns, if it owns almost everything that it
@@ -169,7 +217,9 @@ class Distributor {
     if (!NeedsOnlyNeighbours(launch, arguments, *axes, known->second))
       return LaunchGroups(launch, kernel, arguments);
     FillOwned(launch, kernel, arguments);
-    LaunchPartsAlong(launch, arguments, axes, known->second);
+    std::optional<std::vector<RankNeed>> needs =
+        ForeignNeeds(launch, *known->second.kernel, arguments, *axes, known->second.parts);
+    if (needs) LaunchPartsAlong(launch, arguments, *axes, known->second, *needs);
   }
 
   /// Returns whether ranks that run these parts of a kernel only need elements that they own, or neighbours of those.
@@ -212,19 +262,6 @@ class Distributor {
     return owned;
   }
 
-  /// Creates code for each box that a rank owns.
-  LaunchCode::ForPartsOfRank ForOwnedParts(const SharedLaunch& shared) const {
-    std::vector<Size> sizes;
-    ir::RankDistribution dims;
-    for (const LaunchAxis& axis : shared.axes) {
-      sizes.push_back(axis.size);
-      dims.push_back({axis.axis, axis.block});
-    }
-    return [=, this, &shared](Value* rank, const LaunchCode::PartBody& body) {
-      ops_.ForEachOwned(shared.code.b(), sizes, dims, rank, body);
-    };
-  }
-
   /// Creates a loop over the ranks of this process, each of which owns one box.
   template <class Body>
   void ForEachPart(const SharedLaunch& shared, Body body) const {
@@ -254,7 +291,7 @@ class Distributor {
     auto divided = [&](const std::vector<PartValues>& owned) {
       return DividedPart(shared.code.b(), shared.axes, margins, owned);
     };
-    shared.code.RequestNeeds(*shared.part.kernel, needs, ForOwnedParts(shared));
+    shared.code.RequestNeeds(*shared.part.kernel, needs, shared.code.ForOwnedParts(shared.axes));
     ForEachPart(shared, [&](Value* rank, const std::vector<PartValues>& owned) {
       LaunchIfAny(shared, rank, divided(owned).interior());
     });
@@ -294,6 +331,19 @@ class Distributor {
     code.FetchNeeds(kernel, *needs, [](Value*, const LaunchCode::PartBody& body) { body({}); });
     code.CreateLaunch(kernel, code.InMemoryOf(arguments, code.ranks().first));
     ir::Erase(launch);
+  }
+
+  /// Erases the copies of kernels that no launch uses, because it was shared in another way.
+  void EraseUnused() {
+    std::set<Name> used;
+    for (const Op* launch : OpsOfKind(program_, OpKind::Launch))
+      used.insert(launch->attr<AttrKey::Callee>());
+    auto erase = [&](const ir::Function* kernel) {
+      if (!used.contains(kernel->name)) std::erase(module_.functions(), kernel);
+    };
+    for (const auto& [key, part] : parts_) erase(part.kernel);
+    for (const auto& [key, panel] : panels_)
+      if (panel) erase(panel->part.kernel);
   }
 
   /// Returns null, and states why, if ranks cannot share the groups of the launch.
@@ -439,6 +489,7 @@ class Distributor {
   RankOps ops_;
   /// By kernel and limited binders.
   std::map<std::pair<Name, std::vector<size_t>>, PartKernel> parts_;
+  std::map<std::pair<Name, std::vector<size_t>>, std::optional<PanelKernel>> panels_;
   std::map<Name, GroupKernels> groups_;  ///< by kernel
 };
 

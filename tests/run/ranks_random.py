@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs random programs over ranks: their results must be those of one host, bit for bit.
 
-Half of the programs compute elements from their neighbors. The others reduce values of which some depend on the blocks of the
-loop, into tensors that keep all, some or none of the loop's variables. At most 5 % of the programs may be refused.
+Some of the programs compute elements from their neighbors. Others reduce values of which some depend on the blocks of the
+loop, into tensors that keep all, some or none of the loop's variables. Others compute elements in loops over rows or columns,
+which run in panels. At most 5 % of the programs may be refused.
 
 tests/run/ranks_random.py                # a random selection of programs, which changes every day
 tests/run/ranks_random.py --programs 200
@@ -69,6 +70,59 @@ export program whole(x: in f32[M, N], y: out f32[M, N], s: i64) {{
         spmd first(s, a, b);
         spmd second(s + t, b, a, c);
         {draw.choice(["swap(b, c);", "spmd second(2, c, b, a);", "copy(c, b);", "copy(b, a);"])}
+    }}
+    copy(c, y);
+}}
+"""
+
+
+def looped(draw, shape):
+    """Returns a program whose blocks have a loop over the rows or the columns of matrices."""
+    by = draw_distributions(draw, shape, 3)
+    over_rows = draw.random() < 0.5
+    step = draw.choice(["", "", " by 1", " by 3", " by 8"])  # without a step, k is a number
+    reads = ["{}[k, j]", "{}[k + 1, j else 0.5]", "{}[k, j - 2 else 0.5]"] if over_rows else [
+        "{}[i, k]", "{}[i, k - 3 else 0.5]", "{}[i + 1, k else 0.5]", "{}[i, N - 1 - k]"]
+
+    def read():
+        value = draw.choice(reads).format(draw.choice("xz"))
+        if draw.random() < 0.4:
+            value += f" * {draw.choice(reads).format(draw.choice('xz'))}"
+        if step and draw.random() < 0.2:
+            value += f" * (k.{draw.choice(['start', 'size', 'index'])} as f32)"
+        elif not step and draw.random() < 0.2:
+            value += " * (k as f32)"
+        return value
+
+    def over(function, value):
+        return f"{function}({value} over k)" if step else f"({value})"
+
+    updates = ["p += {};", "p = 0.5 * p + {};", "p = max(p, {});", "n += if {} > 0.0 then 1 else 0;"]
+    kept = "j" if over_rows else "i"
+    updates.append("q = 0.25 * q - {};")
+    body = " ".join(draw.choice(updates).format(over(draw.choice(["sum", "max"]), read()))
+                    for _ in range(draw.randint(1, 3)))
+    range_ = f"0..{'M' if over_rows else 'N'}" if not step else f"{'M' if over_rows else 'N'}{step}"
+    return f"""
+kernel looped(s: i64, x: in f32[M, N], z: in f32[M, N], y: out f32[M, N]) {{
+    spmd for i in M by {draw.choice([1, 4, 7])}, j in N by {draw.choice([3, 8])} {{
+        let before: f32[i, j] = {draw.choice(["1.5", "x[i, j]", "0.5 * z[i, j]"])};
+        var p: f32[i, j] = before;
+        var q: f32[{kept}] = 0.25;
+        var n: i64[i, j] = 0;
+        for k in {range_} {{ {body} }}
+        y[i, j] = p + q * before - (n as f32){draw.choice(["", " + x[i, j]"])};
+    }}
+}}
+export program whole(x: in f32[M, N], y: out f32[M, N], s: i64) {{
+    let a: f32[M, N] on grid by {by[0]};
+    let b: f32[M, N] on grid by {by[1]};
+    let c: f32[M, N] on grid by {by[2]};
+    copy(x, a);
+    copy(x, b);
+    for t in 0..2 {{
+        spmd looped(s, a, b, c);
+        copy(c, {draw.choice("ab")});
     }}
     copy(c, y);
 }}
@@ -161,8 +215,8 @@ export program whole(x: in f32[M, N], w: in f32[5], {", ".join(f"{name}: out {ty
 def check_program(draw, number, folder):
     """Returns whether a random program is refused."""
     shape = draw.choice(SHAPES)
-    reduces = draw.random() < 0.5
-    body = Reductions(draw, shape).program() if reduces else computed(draw, shape)
+    make = draw.choice([computed, looped, lambda *how: Reductions(*how).program()])
+    body = make(draw, shape)
     ranks = math.prod(map(int, shape.split(","))) if shape else draw.randint(2, 6)
     file = folder / "random.kdl"
     file.write_text(f"device grid = ranks({shape});{body}")

@@ -18,26 +18,6 @@ namespace kdl::passes {
 
 namespace {
 
-/// Returns a size of a launched kernel in the sizes of the program. Returns null if no argument is known to have it.
-Size InProgram(SizeTable& sizes, const Op* launch, const ir::Function& kernel, Size size) {
-  std::map<Name, Size> known;
-  std::span<Value* const> arguments = ir::LaunchOp(const_cast<Op*>(launch)).arguments();
-  for (size_t p = 0; p < arguments.size(); ++p) {
-    if (!IsTensor(arguments[p])) continue;
-    const std::vector<Size>& dims = kernel.params[p].value->type()->dims;
-    for (size_t d = 0; d < dims.size(); ++d)
-      if (dims[d]->kind == SizeKind::Symbol)
-        known.emplace(dims[d]->symbol, arguments[p]->type()->dims[d]);
-  }
-  bool complete = true;
-  Size replaced = sizes.Substitute(size, [&](Name name) -> Size {
-    auto found = known.find(name);
-    complete = complete && found != known.end();
-    return found == known.end() ? nullptr : found->second;
-  });
-  return complete ? replaced : nullptr;
-}
-
 /// The code for one launch.
 class GroupSharer {
  public:
@@ -50,7 +30,7 @@ class GroupSharer {
         arguments_(arguments),
         groups_(GroupsOfLaunch(module.types().sizes(), code.launch(), kernel, kernels)) {
     for (const GroupBinder& binder : kernels.binders)
-      his_.push_back(InProgram(module.types().sizes(), code.launch(), kernel, binder.hi));
+      his_.push_back(SizeInProgram(module.types().sizes(), code.launch(), kernel, binder.hi));
   }
 
   void Share(const std::vector<RankNeed>& needs) {
@@ -242,7 +222,7 @@ class GroupSharer {
 
 Size GroupsOfLaunch(SizeTable& sizes, const Op* launch, const ir::Function& kernel,
                     const GroupKernels& kernels) {
-  Size blocks = InProgram(sizes, launch, kernel, kernels.blocks);
+  Size blocks = SizeInProgram(sizes, launch, kernel, kernels.blocks);
   return blocks ? ir::SegmentCount(sizes, blocks) : nullptr;
 }
 

@@ -18,8 +18,39 @@ std::string KernelOf(const ir::Module& module, const Op* launch) {
   return std::string(module.FindFunction(launch->attr<AttrKey::Callee>())->base_name());
 }
 
+Size SizeInProgram(SizeTable& sizes, const Op* launch, const ir::Function& kernel, Size size) {
+  std::map<Name, Size> known;
+  std::span<Value* const> arguments = ir::LaunchOp(const_cast<Op*>(launch)).arguments();
+  for (size_t p = 0; p < arguments.size(); ++p) {
+    if (!IsTensor(arguments[p])) continue;
+    const std::vector<Size>& dims = kernel.params[p].value->type()->dims;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (dims[d]->kind == SizeKind::Symbol)
+        known.emplace(dims[d]->symbol, arguments[p]->type()->dims[d]);
+  }
+  bool complete = true;
+  Size replaced = sizes.Substitute(size, [&](Name name) -> Size {
+    auto found = known.find(name);
+    complete = complete && found != known.end();
+    return found == known.end() ? nullptr : found->second;
+  });
+  return complete ? replaced : nullptr;
+}
+
 LaunchCode::LaunchCode(ir::Module& module, const RankOps& ops, Op* launch)
     : ops_(ops), launch_(launch), b_(module, launch), ranks_(ops.Ranks(b_)) {}
+
+LaunchCode::ForPartsOfRank LaunchCode::ForOwnedParts(const std::vector<LaunchAxis>& axes) {
+  std::vector<Size> sizes;
+  ir::RankDistribution dims;
+  for (const LaunchAxis& axis : axes) {
+    sizes.push_back(axis.size);
+    dims.push_back({axis.axis, axis.block});
+  }
+  return [=, this](Value* rank, const PartBody& body) {
+    ops_.ForEachOwned(b_, sizes, dims, rank, body);
+  };
+}
 
 void LaunchCode::FetchNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
                             const ForPartsOfRank& for_parts) {

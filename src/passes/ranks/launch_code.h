@@ -22,6 +22,9 @@ struct RankNeed {
 /// Returns the name that the kernel of a launch has in the source.
 std::string KernelOf(const ir::Module& module, const Op* launch);
 
+/// Returns a size of a launched kernel in the sizes of the program, or null if no argument is known to have it.
+Size SizeInProgram(SizeTable& sizes, const Op* launch, const ir::Function& kernel, Size size);
+
 /// Creates the ops that replace one launch of a program: what ranks send to each other before it, and the launches of the ranks.
 class LaunchCode {
  public:
@@ -37,6 +40,8 @@ class LaunchCode {
   /// the last ones of the kernel.
   using PartBody = std::function<void(const std::vector<PartValues>& parts)>;
   using ForPartsOfRank = std::function<void(Value* rank, const PartBody& body)>;
+  /// Creates code for each box that a rank owns of what a launch along these axes writes.
+  ForPartsOfRank ForOwnedParts(const std::vector<LaunchAxis>& axes);
   /// Sends each rank what it needs of `needs` for the blocks of `kernel` that it runs.
   void FetchNeeds(const ir::Function& kernel, const std::vector<RankNeed>& needs,
                   const ForPartsOfRank& for_parts);

@@ -13,14 +13,6 @@ namespace kdl::passes {
 
 namespace {
 
-/// Returns whether the range begins at 0, and ends at the size that its axis covers or at a size of the kernel.
-bool IsWholeDimension(const Op* spmd, size_t binder) {
-  const Value* lo = spmd->operand(2 * binder);
-  const Value* hi = spmd->operand(2 * binder + 1);
-  bool is_size = !hi->def() || hi->def()->kind() == OpKind::SizeOf;
-  return ConstantOf(lo) == 0 && is_size;
-}
-
 /// Asserts that first .. end is a part of the dimension. So the proofs know that indices computed from it do not wrap.
 void AssertPart(ir::Module& module, ir::Function& kernel, const Value* hi, Value* first,
                 Value* end) {
@@ -36,29 +28,35 @@ void AssertPart(ir::Module& module, ir::Function& kernel, const Value* hi, Value
            {ir::MakeAttr<AttrKey::Text>(module.context().names.Intern("the part of a rank"))});
 }
 
-/// Limits a binder of the copy. Returns the new parameters.
-proofs::KernelPart LimitBinder(ir::Module& module, ir::Function& copy, Op* spmd, size_t binder) {
-  Value* first = AddNumber(module, copy, "first");
-  Value* end = AddNumber(module, copy, "end");
-  Value* from = first;
-  Value* to = end;
-  if (IsWholeDimension(spmd, binder)) {
-    AssertPart(module, copy, spmd->operand(2 * binder + 1), first, end);
-  } else {
-    ir::Builder b(module, spmd);
-    from = b.Max(spmd->operand(2 * binder), first);
-    to = b.Min(spmd->operand(2 * binder + 1), end);
-  }
-  auto at = static_cast<uint32_t>(2 * binder);
-  spmd->SetOperand(at, from);
-  spmd->SetOperand(at + 1, to);
-  const Value* param = spmd->region()->param(binder);
-  if (param->type()->kind == ir::TypeKind::Block)
-    copy.axes[param->type()->axes[0].value].domain = nullptr;
-  return {first, end};
+}  // namespace
+
+bool CanLimit(const Op* loop, size_t binder) {
+  const Value* lo = loop->operand(2 * binder);
+  const Value* hi = loop->operand(2 * binder + 1);
+  bool is_size = !hi->def() || hi->def()->kind() == OpKind::SizeOf;
+  return ConstantOf(lo) == 0 && is_size;
 }
 
-}  // namespace
+proofs::KernelPart LimitBinder(ir::Module& module, ir::Function& kernel, Op* loop, size_t binder) {
+  Value* first = AddNumber(module, kernel, "first");
+  Value* end = AddNumber(module, kernel, "end");
+  Value* from = first;
+  Value* to = end;
+  if (CanLimit(loop, binder)) {
+    AssertPart(module, kernel, loop->operand(2 * binder + 1), first, end);
+  } else {
+    ir::Builder b(module, loop);
+    from = b.Max(loop->operand(2 * binder), first);
+    to = b.Min(loop->operand(2 * binder + 1), end);
+  }
+  auto at = static_cast<uint32_t>(2 * binder);
+  loop->SetOperand(at, from);
+  loop->SetOperand(at + 1, to);
+  const Value* param = loop->region()->param(binder);
+  if (param->type()->kind == ir::TypeKind::Block)
+    kernel.axes[param->type()->axes[0].value].domain = nullptr;
+  return {first, end};
+}
 
 Name DerivedName(const ir::Module& module, const ir::Function& kernel, std::string_view ending) {
   std::string base(kernel.base_name());
@@ -83,8 +81,8 @@ Value* AddNumber(ir::Module& module, ir::Function& kernel, std::string_view name
 }
 
 PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel,
-                          const std::vector<size_t>& binders) {
-  PartKernel made{ir::CloneFunction(kernel, module, DerivedName(module, kernel, "part")), {}};
+                          const std::vector<size_t>& binders, std::string_view ending) {
+  PartKernel made{ir::CloneFunction(kernel, module, DerivedName(module, kernel, ending)), {}};
   made.kernel->exported = false;
   ir::DropStrideMarks(*made.kernel);
   for (ir::Param& param : made.kernel->params) {
