@@ -44,16 +44,46 @@ struct Traffic {
         received(static_cast<size_t>(ranks)) {}
 };
 
+/// The memory that a rank needs for distributed tensors.
+class RankMemoryCount {
+ public:
+  explicit RankMemoryCount(int64_t ranks) : held_(static_cast<size_t>(ranks)) {}
+
+  int64_t most_owned() const { return most_owned_; }
+  int64_t most_held() const { return most_held_; }
+
+  /// Adds bytes that the rank with most elements owns.
+  void Own(int64_t bytes) { most_owned_ = std::max(most_owned_, owned_ += bytes); }
+  /// Adds bytes of others to those that a rank has of a tensor.
+  void Hold(std::vector<int64_t>& of_tensor, size_t rank, int64_t bytes) {
+    of_tensor[rank] += bytes;
+    most_held_ = std::max(most_held_, held_[rank] += bytes);
+  }
+  /// The ranks no longer have the elements of others of a tensor.
+  void Forget(std::vector<int64_t>& of_tensor) {
+    for (size_t rank = 0; rank < of_tensor.size(); ++rank)
+      held_[rank] -= std::exchange(of_tensor[rank], 0);
+  }
+
+ private:
+  int64_t owned_ = 0;
+  int64_t most_owned_ = 0;
+  std::vector<int64_t> held_;
+  int64_t most_held_ = 0;
+};
+
 /// Executes a program without computing anything, and counts the messages between ranks. Tensors have no elements.
 class CountingHost final : public interp::ProgramHost {
  public:
-  explicit CountingHost(const driver::RankGrid& grid) : grid_(grid), groups_(grid.count()) {}
+  explicit CountingHost(const driver::RankGrid& grid)
+      : grid_(grid), groups_(grid.count()), memory_(grid.count()) {}
 
   TensorId Add(std::string name, Scalar scalar, std::vector<int64_t> sizes) {
-    tensors_.push_back({std::move(name), scalar, std::move(sizes), {}, {}, {}});
+    tensors_.push_back({std::move(name), scalar, std::move(sizes), {}, {}, 0, {}, {}});
     return TensorId(static_cast<uint32_t>(tensors_.size() - 1));
   }
 
+  const RankMemoryCount& memory() const { return memory_; }
   /// The traffic by tensor and cause.
   const std::map<std::pair<std::string, std::string>, Traffic>& traffic() const { return traffic_; }
 
@@ -62,15 +92,24 @@ class CountingHost final : public interp::ProgramHost {
       return Failure{fmt::format("tensor '{}' would have 2^63 bytes or more", request.name.text())};
     TensorId tensor = Add(request.name.str(), request.scalar, request.sizes);
     if (request.rank_axes.empty()) return tensor;
+    TensorId view = Add(request.name.str(), request.scalar, request.sizes);
     CountedTensor& added = tensors_[tensor.value];
+    added.view = view;
     added.exchange = driver::Exchange(
         driver::Ownership(grid_, request.sizes, request.rank_axes, request.rank_blocks));
     for (int64_t rank : {int64_t{0}, grid_.count() - 1})
       added.owned = std::max(added.owned, CountOwned(added.exchange.ownership(), rank));
     added.last_receiver.assign(static_cast<size_t>(grid_.count()), -1);
+    added.held.assign(static_cast<size_t>(grid_.count()), 0);
+    memory_.Own(added.owned * Bytes(added.scalar));
     return tensor;
   }
-  Status Free(TensorId, const std::vector<EventId>&) override { return {}; }
+  Status Free(TensorId id, const std::vector<EventId>&) override {
+    CountedTensor& tensor = tensors_[id.value];
+    memory_.Own(-tensor.owned * Bytes(tensor.scalar));
+    memory_.Forget(tensor.held);
+    return {};
+  }
   Status Lives(TensorId, Name, Name) override { return {}; }
   Result<bool> Overlap(TensorId, TensorId) override { return false; }
   Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override {
@@ -80,7 +119,8 @@ class CountingHost final : public interp::ProgramHost {
   Result<EventId> CopyBack(const interp::CopyRequest&) override { return EventId(); }
   Result<EventId> Fill(const interp::FillRequest&) override { return EventId(); }
   Result<EventId> Copy(const interp::CopyRequest&) override { return EventId(); }
-  TensorId View(const interp::ViewRequest& request) override { return request.tensor; }
+  TensorId View(const interp::ViewRequest& request) override { return ViewOf(request.tensor); }
+  TensorId RankMemory(TensorId tensor, int64_t) override { return ViewOf(tensor); }
   std::vector<int64_t> Strides(TensorId tensor) const override {
     return interp::RowMajorStrides(tensors_[tensor.value].sizes);
   }
@@ -117,7 +157,8 @@ class CountingHost final : public interp::ProgramHost {
     Traffic& traffic = TrafficOf(tensor, request.cause);
     Box needed = driver::Intersection(request.needed, driver::WholeBox(tensor.sizes));
     bool fits = true;
-    int64_t before = traffic.received[static_cast<size_t>(request.rank)];
+    auto rank = static_cast<size_t>(request.rank);
+    int64_t before = traffic.received[rank];
     tensor.exchange.Fetch(request.rank, needed, [&](int64_t owner, const Box& box) {
       int64_t bytes = driver::CountElements(box) * Bytes(tensor.scalar);
       fits &= !__builtin_add_overflow(bytes_, bytes, &bytes_);
@@ -125,6 +166,7 @@ class CountingHost final : public interp::ProgramHost {
     });
     if (!fits) return Failure{"the ranks would send 2^63 bytes or more"};
     CountReceived(tensor, traffic, request.rank, before);
+    memory_.Hold(tensor.held, rank, traffic.received[rank] - before);
     return {};
   }
 
@@ -137,7 +179,9 @@ class CountingHost final : public interp::ProgramHost {
   }
 
   Status Rewritten(const interp::RewrittenRequest& request) override {
-    tensors_[request.tensor.value].exchange.Rewritten();
+    CountedTensor& tensor = tensors_[request.tensor.value];
+    tensor.exchange.Rewritten();
+    memory_.Forget(tensor.held);
     return {};
   }
   Result<EventId> Mark(Name, int64_t) override { return EventId(); }
@@ -153,14 +197,21 @@ class CountingHost final : public interp::ProgramHost {
     Scalar scalar = Scalar::F32;
     std::vector<int64_t> sizes;
     // The others are only for distributed tensors.
+    TensorId view = {};  ///< represents all of its views, which are freed before it
     driver::Exchange exchange;
     int64_t owned = 0;  ///< the most elements that a rank owns: the first or the last one has them
     /// For each rank, the last receiver of a message from it since FinishFetches, or -1. The fetches of a receiver follow one
     /// another, so that more boxes for this receiver belong to the same message.
     std::vector<int64_t> last_receiver;
+    std::vector<int64_t> held;   ///< for each rank, the bytes that it has of others
     int64_t receiver = -1;       ///< the last rank with a fetch since FinishFetches
     int64_t received_bytes = 0;  ///< what it has received since then
   };
+
+  TensorId ViewOf(TensorId tensor) const {
+    TensorId view = tensors_[tensor.value].view;
+    return view.valid() ? view : tensor;
+  }
 
   static int64_t CountOwned(const driver::Ownership& ownership, int64_t rank) {
     int64_t count = 0;
@@ -197,6 +248,7 @@ class CountingHost final : public interp::ProgramHost {
 
   driver::RankGrid grid_;
   Groups groups_;
+  RankMemoryCount memory_;
   int64_t bytes_ = 0;                   ///< the sum over all messages
   std::vector<CountedTensor> tensors_;  ///< indexed by id
   std::map<std::pair<std::string, std::string>, Traffic> traffic_;
@@ -240,6 +292,8 @@ Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir:
   Groups groups(report.ranks);
   report.ranks_of_group = groups.size;
   report.numbers = NumbersOf(program, bound);
+  report.owned_bytes = host.memory().most_owned();
+  report.held_bytes = host.memory().most_held();
   for (const auto& [key, traffic] : host.traffic()) {
     TensorTraffic& row = report.tensors.emplace_back();
     std::tie(row.tensor, row.cause) = key;

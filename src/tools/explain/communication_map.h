@@ -47,6 +47,9 @@ struct CommunicationReport {
       1;  ///< more than 1 if there are so many ranks that not all pairs are counted apart
   std::vector<ProgramNumber> numbers;
   std::vector<TensorTraffic> tensors;  ///< sorted by name and cause
+  int64_t owned_bytes =
+      0;                   ///< the most that a rank owns of the tensors that exist at the same time
+  int64_t held_bytes = 0;  ///< the most that a rank has of others at the same time
 };
 
 /// Counts what the program sends if it is called with the sizes and numbers of `bound`. Executes the program without its

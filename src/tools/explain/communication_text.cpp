@@ -37,6 +37,12 @@ std::string TensorsText(const CommunicationReport& report) {
                             total.messages, total.bytes);
 }
 
+std::string MemoryText(const CommunicationReport& report) {
+  return fmt::format(
+      "memory: a rank owns at most {} bytes, and has at most {} bytes of others at the same time\n",
+      report.owned_bytes, report.held_bytes);
+}
+
 /// Reports launches for which a rank needs more elements of others than it owns. Their bytes grow with the number of ranks,
 /// while those of neighbouring rows only grow with the surface of what a rank owns.
 std::string RemarksText(const CommunicationReport& report) {
@@ -84,7 +90,7 @@ std::string ReportText(const CommunicationReport& report) {
       fmt::format("communication in {}: program {} on {} rank{}{}\n\n", report.file, report.program,
                   report.ranks, report.ranks == 1 ? "" : "s", NumbersText(report));
   if (TotalTraffic(report).messages == 0) return text + "nothing is sent\n";
-  return text + TensorsText(report) + RemarksText(report) + PairsText(report);
+  return text + TensorsText(report) + MemoryText(report) + RemarksText(report) + PairsText(report);
 }
 
 std::string CommunicationJson(const CommunicationReport& report) {
@@ -92,6 +98,8 @@ std::string CommunicationJson(const CommunicationReport& report) {
                                  {"ranks", report.ranks},
                                  {"ranks_of_group", report.ranks_of_group}};
   for (const ProgramNumber& number : report.numbers) json["numbers"][number.name] = number.value;
+  json["bytes_owned_by_one_rank"] = report.owned_bytes;
+  json["bytes_of_others_in_one_rank"] = report.held_bytes;
   json["tensors"] = nlohmann::ordered_json::array();
   for (const TensorTraffic& row : report.tensors) {
     nlohmann::ordered_json entry = {{"tensor", row.tensor}, {"cause", row.cause}};
