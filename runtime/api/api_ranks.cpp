@@ -1,6 +1,7 @@
 // The C interface of ranks: the messages between the memories of a distributed tensor. Between two ranks of this process, a
 // message is a copy. Messages between processes are packed into bytes, sent by the transport, and unpacked at the end.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "api/api.h"
 #include "kdl/rank_ownership.hpp"
 #include "kdl/ranks.h"
+#include "system/pages.h"
 
 using namespace kdl::runtime;
 using kdl::ranks::Box;
@@ -26,6 +28,8 @@ namespace kdl::runtime {
 struct RankTensor {
   std::vector<kdl_array> memories;  // those of the ranks of this process
   Exchange exchange;                // also between ranks of other processes
+  std::int64_t received =
+      0;  // elements that ranks of this process have got since the tensor was written
 };
 
 // Elements of one tensor that a rank sends to another one, if this process has one of these ranks.
@@ -35,8 +39,8 @@ struct RankMessage {
   std::int64_t to;
   std::string cause;
   std::vector<Box> boxes;
-  std::vector<char>
-      bytes;  // the elements, box after box, if the other rank belongs to another process
+  // The elements, box after box, if the other rank belongs to another process. Messages with the same elements share them.
+  std::shared_ptr<std::vector<char>> bytes;
 };
 
 struct RankTraffic {
@@ -45,6 +49,10 @@ struct RankTraffic {
 };
 
 namespace {
+
+// The bytes that a rank must have received so that it gives their memory back to the system. For fewer, such as the rows of
+// neighbors, touching the pages again would take longer than it is worth.
+constexpr std::int64_t kLeastReleased = std::int64_t{1} << 20;
 
 // Memory that a rank must not read is filled with this byte.
 constexpr int kForeignByte = 0xFF;
@@ -91,6 +99,16 @@ Error WithRows(const kdl_array& array, kdl_map_access access, Use use) {
   KDL_RETURN_IF_ERROR(Error(kdl_buffer_map(array.buffer, access, &data)));
   ForEachRow(array.view, 0, static_cast<char*>(data) + offset, use);
   return Error(kdl_buffer_unmap(array.buffer));
+}
+
+// Gives the pages between two rows of elements back to the system, except those that contain parts of the rows.
+void ReleaseBetween(char* from, char* to) {
+  const auto page = static_cast<std::uintptr_t>(PageBytes());
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(from) + page - 1) / page * page;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(to) / page * page;
+  if (first < end)
+    ReleasePages(from + (first - reinterpret_cast<std::uintptr_t>(from)),
+                 static_cast<std::int64_t>(end - first));
 }
 
 Error MakeGrid(const std::int64_t* shape, std::int32_t axes, std::int64_t processes,
@@ -145,15 +163,20 @@ struct kdl_ranks {
       return one.tensor == tensor && one.from == owner && one.to == rank;
     });
     if (message != pending.end()) return message->boxes.push_back(box);
-    pending.push_back({tensor, owner, rank, cause, {box}, {}});
+    pending.push_back({tensor, owner, rank, cause, {box}, nullptr});
+  }
+
+  static std::int64_t BytesOfMessage(const RankMessage& message) {
+    std::int64_t bytes = 0;
+    for (const Box& box : message.boxes)
+      bytes += BytesOf(PartOf(message.tensor->memories[0], box).view);
+    return bytes;
   }
 
   Error Receive(RankMessage& message) {
-    std::int64_t bytes = 0;
-    for (const Box& box : message.boxes)
-      bytes += BytesOf(PartOfRank(message, message.to, box).view);
-    message.bytes.resize(static_cast<std::size_t>(bytes));
-    return Error(transport->receive(transport->state, message.from, message.bytes.data(), bytes));
+    const std::int64_t bytes = BytesOfMessage(message);
+    message.bytes = std::make_shared<std::vector<char>>(static_cast<std::size_t>(bytes));
+    return Error(transport->receive(transport->state, message.from, message.bytes->data(), bytes));
   }
 
   // Between two ranks of this process, copies the boxes. Otherwise, packs them and starts to send them.
@@ -164,12 +187,29 @@ struct kdl_ranks {
     for (const Box& box : message.boxes) {
       const kdl_array own = PartOfRank(message, message.from, box);
       sent.bytes += BytesOf(own.view);
-      KDL_RETURN_IF_ERROR(Has(message.to) ? CopyBox(message, own, box, queue)
-                                          : Pack(own, message.bytes));
+      if (Has(message.to)) KDL_RETURN_IF_ERROR(CopyBox(message, own, box, queue));
     }
     if (Has(message.to)) return nullptr;
-    return Error(transport->send(transport->state, message.to, message.bytes.data(),
-                                 static_cast<std::int64_t>(message.bytes.size())));
+    KDL_RETURN_IF_ERROR(PackOnce(message));
+    return Error(transport->send(transport->state, message.to, message.bytes->data(),
+                                 static_cast<std::int64_t>(message.bytes->size())));
+  }
+
+  // Packs the elements of a message, unless that has been done for a message with the same elements to another rank.
+  Error PackOnce(RankMessage& message) {
+    const auto same = std::ranges::find_if(pending, [&](const RankMessage& one) {
+      return one.bytes && one.tensor == message.tensor && one.from == message.from &&
+             one.boxes == message.boxes;
+    });
+    if (same != pending.end()) {
+      message.bytes = same->bytes;
+      return nullptr;
+    }
+    message.bytes = std::make_shared<std::vector<char>>();
+    message.bytes->reserve(static_cast<std::size_t>(BytesOfMessage(message)));
+    for (const Box& box : message.boxes)
+      KDL_RETURN_IF_ERROR(Pack(PartOfRank(message, message.from, box), *message.bytes));
+    return nullptr;
   }
 
   static Error Pack(const kdl_array& part, std::vector<char>& bytes) {
@@ -189,7 +229,7 @@ struct kdl_ranks {
   }
 
   Error Unpack(const RankMessage& message) const {
-    const char* from = message.bytes.data();
+    const char* from = message.bytes->data();
     for (const Box& box : message.boxes) {
       KDL_RETURN_IF_ERROR(WithRows(PartOfRank(message, message.to, box), KDL_MAP_READ_WRITE,
                                    [&](char* row, std::size_t bytes) {
@@ -230,6 +270,37 @@ struct kdl_ranks {
     pending.clear();
     is_started = false;
     return failed;
+  }
+
+  // Gives memory for elements that the rank of this process does not own back to the system, unless it has received few.
+  Error Release(const RankTensor& tensor) const {
+    const kdl_array& memory = tensor.memories[0];
+    const std::int64_t element = memory.view.element_bits / 8;
+    if (tensor.received * element < kLeastReleased) return nullptr;
+    std::vector<std::pair<char*, char*>> owned;  // rows
+    Error failed;
+    tensor.exchange.ownership().ForEachOwned(first, [&](const Box& box) {
+      if (failed) return;
+      failed = WithRows(PartOf(memory, box), KDL_MAP_READ, [&](char* row, std::size_t bytes) {
+        owned.emplace_back(row, row + bytes);
+      });
+    });
+    char* begin = nullptr;
+    char* end = nullptr;
+    if (!failed) {
+      failed = WithRows(memory, KDL_MAP_READ, [&](char* row, std::size_t bytes) {
+        if (begin == nullptr) begin = row;
+        end = row + bytes;
+      });
+    }
+    if (failed) return failed;
+    std::ranges::sort(owned);
+    for (const auto& [row, row_end] : owned) {
+      ReleaseBetween(begin, row);
+      begin = row_end;
+    }
+    ReleaseBetween(begin, end);
+    return nullptr;
   }
 
   Error Overwrite(const RankTensor& tensor) const {
@@ -349,7 +420,8 @@ kdl_error* kdl_ranks_add(kdl_ranks* ranks, const kdl_array* memories, const std:
       return Invalid("the blocks of a distributed dimension have 1 to ", kMostBlock, " indices");
     ranks->tensors[memories[0].buffer] = {
         {memories, memories + (ranks->end - ranks->first)},
-        Exchange(Ownership(ranks->grid, std::move(sizes), std::move(along), std::move(lengths)))};
+        Exchange(Ownership(ranks->grid, std::move(sizes), std::move(along), std::move(lengths))),
+        0};
     return nullptr;
   });
 }
@@ -370,6 +442,7 @@ kdl_error* kdl_ranks_fetch(kdl_ranks* ranks, const kdl_array* tensor, std::int64
     for (std::size_t d = 0; d < needed.size(); ++d)
       needed[d] = Intersection(needed[d], {first[d], end[d]});
     found->exchange.Fetch(rank, needed, [&](std::int64_t owner, const Box& box) {
+      if (ranks->Has(rank)) found->received += CountElements(box);
       if (ranks->Has(owner) || ranks->Has(rank))
         ranks->AddToMessage(found, owner, rank, cause, box);
     });
@@ -392,8 +465,14 @@ kdl_error* kdl_ranks_rewritten(kdl_ranks* ranks, const kdl_array* tensor) {
   return Guard([&]() -> Error {
     RankTensor* found = nullptr;
     KDL_RETURN_IF_ERROR(ranks->Find(tensor, &found));
+    if (found->memories.size() > 1) {
+      found->exchange.Rewritten();
+      return ranks->Overwrite(*found);
+    }
+    Error failed = ranks->Release(*found);
     found->exchange.Rewritten();
-    return found->memories.size() == 1 ? nullptr : ranks->Overwrite(*found);
+    found->received = 0;
+    return failed;
   });
 }
 

@@ -42,6 +42,10 @@ void AskForLargePages([[maybe_unused]] void* memory, [[maybe_unused]] std::int64
 #endif
 }
 
+void ReleasePages(void* first, std::int64_t bytes) {
+  madvise(first, static_cast<std::size_t>(bytes), MADV_DONTNEED);
+}
+
 bool EmptyInChildren([[maybe_unused]] void* first, [[maybe_unused]] std::int64_t bytes) {
 #ifdef MADV_WIPEONFORK
   return madvise(first, static_cast<std::size_t>(bytes), MADV_WIPEONFORK) == 0;

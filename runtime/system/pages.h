@@ -21,6 +21,8 @@ void UnmapPages(void* first, std::int64_t bytes);
 
 // Asks the system to use large pages for the memory.
 void AskForLargePages(void* memory, std::int64_t bytes);
+// Gives whole pages of private memory back to the system. They read as zeros until they are written again.
+void ReleasePages(void* first, std::int64_t bytes);
 // Makes the memory read as zeros in forked child processes. Returns whether that succeeded.
 bool EmptyInChildren(void* first, std::int64_t bytes);
 
