@@ -9,6 +9,7 @@ tests/run/ranks.py
 """
 
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -255,26 +256,47 @@ def built(folder):
             results.unlink(missing_ok=True)
 
 
-def without_fetches(folder):
-    """Removes one fetch after another."""
-    for program in RUNS:
-        text = run(["kernelc", "build", str(SOURCE), "--emit", "ir", "--stop-after=order-launches"], folder).stdout
-        lines = text.splitlines(keepends=True)
-        complete = folder / "complete.kir"
-        complete.write_text(text)
-        words = program_words(complete, program, 3) + ["--trust-ir"]
-        want = outputs(words, folder)
-        check(isinstance(want, dict), f"{program} as KIR fails: {want}")
-        begins = [at for at, line in enumerate(lines) if re.match(r"program @", line)]
-        first = next(at for at in begins if f"@{program} " in lines[at])
-        end = min([at for at in begins if at > first], default=len(lines))
-        fetches = [at for at in range(first, end) if re.match(r"\s*fetch ", lines[at])]
-        check(fetches, f"{program} has no fetch")
-        for at in fetches:
-            broken = folder / "broken.kir"
-            broken.write_text("".join(lines[:at] + lines[at + 1:]))
-            got = outputs(program_words(broken, program, 3) + ["--trust-ir"], folder)
-            check(got != want, f"{program} does not need line {at + 1}: {lines[at].strip()}")
+def fetches_of(lines, program):
+    """Returns the numbers of the lines of a module in which the program fetches elements."""
+    begins = [at for at, line in enumerate(lines) if line.startswith("program @")]
+    first = next(at for at in begins if f"@{program} " in lines[at])
+    end = min([at for at in begins if at > first], default=len(lines))
+    return [at for at in range(first, end) if re.match(r"\s*fetch ", lines[at])]
+
+
+def sent_and_written(file, words, folder):
+    """Returns what the ranks send in a run, and the files that it has written, or its errors."""
+    for path in folder.glob("*.npy"):
+        path.unlink()
+    done = run(["kernelc", "run", str(file), *words, "-v", "--trust-ir"], folder)
+    return sent_in_run(done.stdout), results(folder) if done.returncode == 0 else done.stderr
+
+
+def without_fetches(file, program, words, folder, draw=None, most=math.inf):
+    """Removes one fetch after another, in random order if `draw` is given, until so many have been removed that send something.
+    The results must change each time. Returns how many have been removed."""
+    text = run(["kernelc", "build", str(file), "--emit", "ir", "--stop-after=order-launches"], folder).stdout
+    lines = text.splitlines(keepends=True)
+    complete = folder / "complete.kir"
+    complete.write_text(text)
+    words = ["--program", program, *words]
+    sent, want = sent_and_written(complete, words, folder)
+    check(isinstance(want, dict), f"{program} as KIR fails: {want}")
+    removed = 0
+    fetches = fetches_of(lines, program)
+    if draw:
+        draw.shuffle(fetches)
+    for at in fetches:
+        if removed >= most:
+            break
+        broken = folder / "broken.kir"
+        broken.write_text("".join(lines[:at] + lines[at + 1:]))
+        left, got = sent_and_written(broken, words, folder)
+        if left == sent:
+            continue
+        removed += 1
+        check(got != want, f"{program} does not need line {at + 1}: {lines[at].strip()}")
+    return removed
 
 
 def sent_in_run(text):
@@ -316,6 +338,32 @@ def traffic(folder):
         compare_traffic(SOURCE, words, ranks, folder, True)
 
 
+MEASURE = '''
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:])
+print("KiB:", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(done.returncode)
+'''
+
+
+def memory(folder):
+    """A process with a quarter of a factor of 64 MiB needs a quarter more for a panel, and as much to send or receive it."""
+    launcher = LAUNCHERS["Open MPI"]
+    if not shutil.which(launcher[0]):
+        return  # already reported
+    (folder / "measure.py").write_text(MEASURE)
+
+    def most(columns, rows):
+        words = [*launcher, "4", sys.executable, "measure.py", "kernelc", "run", str(SOURCE), "--program", "large",
+                 "--set", "M=8", "--set", f"K={rows}", "--set", f"N={columns}"]
+        done = run(words, folder)
+        check(done.returncode == 0, f"a large product fails: {done.stderr}")
+        return max(map(int, re.findall(r"KiB: (\d+)", done.stdout)), default=0)
+
+    more = most(2048, 8192) - most(16, 64)
+    check(0 < more < 96 * 1024, f"a process needs {more} KiB more for a factor of 64 MiB")
+
+
 def long_loop(folder):
     """A loop that would take hours to explain is an error at its first line."""
     words = ["--program", "relaxed", "--set", "M=33", "--set", "N=9", "--arg", "count=100000000000", "--ranks", "2"]
@@ -331,10 +379,13 @@ def main():
         in_one_process(folder)
         on_grids(folder)
         reduced(folder)
-        without_fetches(folder)
+        for program, arguments in RUNS.items():
+            removed = without_fetches(SOURCE, program, [*arguments, "--device", "grid=ranks?count=3"], folder)
+            check(removed, f"{program} has no fetch")
         traffic(folder)
         long_loop(folder)
         in_processes(folder)
+        memory(folder)
         built(folder)
     return checks.end()
 

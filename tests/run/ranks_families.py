@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Runs programs of several fields over ranks: stencils, a Fourier transform, attention, bodies, a sparse matrix and training.
+"""Runs programs of several fields over ranks: stencils, matrix products, a Fourier transform, attention, bodies, a sparse matrix and training.
 
 Their results must be those of one host, bit for bit, on 1, 2, 3, 5 and more ranks and in processes of Open MPI and MPICH, for
 sizes that change every day. What is sent must be what `kernelc explain --communication` says, and the least that is possible
-where the kernels read complete boxes.
+where the kernels read complete boxes. If one of the fetches is removed from a program, its results must change.
 
 tests/run/ranks_families.py
+tests/run/ranks_families.py --removals 100   # removes so many fetches of each program, one after another
 """
 
+import argparse
 import datetime
 import math
 import os
@@ -19,15 +21,16 @@ import sys
 import tempfile
 
 import numpy as np
-from ranks import LAUNCHERS, compare_traffic, on_shape, outputs, run
+from ranks import LAUNCHERS, compare_traffic, on_shape, outputs, run, without_fetches
 from shared import checks
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks_families.kdl"
-SHAPES = [(1, 1), (2, 1), (1, 3), (5, 1), (2, 4)]
+SHAPES = [(1, 1), (2, 1), (1, 3), (5, 1), (2, 4), (13, 1)]
 # The sizes, the arguments that are numbers, and the outputs of a program.
 PROGRAMS = {
     "jacobi3": ("MNK", {"steps": 3}, ["y"]),
     "red_black": ("MN", {"steps": 2}, ["y"]),
+    "matmul": ("MNK", {}, ["c", "d"]),
     "fourier": ("MN", {}, ["yr", "yi"]),
     "attention": ("HSD", {}, ["o"]),
     "bodies": ("N", {"steps": 2}, ["x", "y", "u", "v"]),
@@ -92,6 +95,14 @@ def in_processes(program, arguments, one, folder):
                           got == one)
 
 
+def removals(draw, program, arguments, most, folder):
+    """Removes some of the fetches, one after another."""
+    shape = draw.choice([(2, 1), (2, 4)])
+    words = [*words_of(program, arguments, None)[5:], "--device", f"grid=ranks?count={math.prod(shape)}"]
+    removed = without_fetches(on_grid(shape, folder), program, words, folder, draw, most)
+    print(f"{program}: {removed} fetches removed")
+
+
 def powers(rows, columns, of):
     """Returns the real and imaginary parts of exp(-2 pi i row column / of)."""
     angle = -2 * np.pi * (np.outer(np.arange(rows), np.arange(columns)) % of) / of
@@ -124,6 +135,9 @@ def transform(draw, folder):
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--removals", type=int, default=2)
+    options = parser.parse_args()
     seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
     print(f"seed {seed}")
     draw = random.Random(seed)
@@ -134,6 +148,7 @@ def main():
             one = of_one_host(program, arguments, folder)
             in_one_process(program, arguments, one, folder)
             in_processes(program, arguments, one, folder)
+            removals(draw, program, arguments, options.removals, folder)
         transform(draw, folder)
     return checks.end()
 
