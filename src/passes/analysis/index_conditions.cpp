@@ -59,11 +59,12 @@ bool IsIndexArithmetic(const Op* op) {
 }
 
 /// Returns whether the value is only compared or used as an index of loads, directly or through index
-/// arithmetic.
+/// arithmetic and broadcasts.
 bool IsOnlyIndex(const Value* value) {
   return std::ranges::all_of(value->uses(), [](const ir::Use& use) {
     if (ir::IsComparison(use.user->kind())) return true;
-    if (IsIndexArithmetic(use.user)) return IsOnlyIndex(use.user->result());
+    if (IsIndexArithmetic(use.user) || use.user->kind() == OpKind::Broadcast)
+      return IsOnlyIndex(use.user->result());
     if (use.user->kind() != OpKind::Load) return false;
     auto index = IndexOf(use.user);
     return Contains(index, use.user->operand(use.operand)) &&
@@ -86,7 +87,8 @@ bool IndexConditions::MayBe(const Op* op) const {
   if (op->kind() == OpKind::Iota || WidensForUpdates(op)) return true;
   bool compares = ir::IsComparison(op->kind());
   bool joins = op->kind() == OpKind::And || op->kind() == OpKind::Or || op->kind() == OpKind::Not;
-  bool is_index = IsIndexArithmetic(op) && IsOnlyIndex(op->result());
+  bool is_index = (IsIndexArithmetic(op) || op->kind() == OpKind::Broadcast) &&
+                  op->result()->type()->scalar == Scalar::I64 && IsOnlyIndex(op->result());
   if ((!compares && !joins && !is_index) || PointAxes(op).empty()) return false;
   return std::ranges::all_of(op->operands(), [&](const Value* operand) {
     bool is_iota = operand->def() && operand->def()->kind() == OpKind::Iota;

@@ -107,6 +107,8 @@ class Sums {
 
   void Visit(Value* value) {
     if (!IsTileValue(value) || !seen_.insert(value).second) return;
+    if (value->def() && value->def()->kind() == OpKind::Broadcast)
+      return Visit(value->def()->operand(0));
     if (std::optional<BlockSum> sum = IndexSum(value)) {
       std::optional<WindowTerms> terms = BlocksOf(*sum);
       bool has_all = terms && terms->size() == value->type()->axes.size();
@@ -258,12 +260,12 @@ class WindowMaker {
   Value* Make(Value* value) {
     Op* op = value->def();
     ir::Builder b(module_, op);
-    if (std::optional<BlockSum> sum = IndexSum(value)) return MakeIndex(b, *sum);
-    if (op->kind() == OpKind::Load) return MakeLoad(b, ir::LoadOp(op));
     if (op->kind() == OpKind::Broadcast) {
       Value* narrow = At(op->operand(0));
       return b.Broadcast(narrow, Replaced(op->result()->type()->axes));
     }
+    if (std::optional<BlockSum> sum = IndexSum(value)) return MakeIndex(b, *sum);
+    if (op->kind() == OpKind::Load) return MakeLoad(b, ir::LoadOp(op));
     ir::ValueMap map;
     for (Value* operand : op->operands()) map[operand] = At(operand);
     return passes::CloneRetyped(op, b, map)->result();
