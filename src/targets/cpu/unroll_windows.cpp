@@ -152,16 +152,15 @@ bool MovesWithResult(const Op* read, const SmallWindow& window) {
   });
 }
 
-/// Returns whether adjacent elements of the result need elements of the tensor or tile that are adjacent or, in a
-/// tensor, a few elements apart. If not, their loads would not be vectors. Any axis of a tile may be contiguous.
+/// Returns whether adjacent elements of the result need elements of the tensor or tile that are adjacent or a few
+/// elements apart. If not, their loads would not be vectors. Any axis of a tile may be contiguous.
 bool IsNearlyContiguous(const Op* read, const SmallWindow& window) {
   auto index = read->Segment(IndexSegment(read));
   ir::Access access = read->attr<AttrKey::Access>();
-  int64_t most = read->kind() == OpKind::Load ? kLargestStep : 1;
   auto is_dim = [&](const ir::AccessDim& dim) {
     return std::ranges::all_of(dim.terms, [&](const ir::AccessTerm& term) {
       bool steps = IsConstant(term.coefficient) && term.coefficient->value >= 1 &&
-                   term.coefficient->value <= most;
+                   term.coefficient->value <= kLargestStep;
       return window.HasAxisOf(index[term.operand]) || steps;
     });
   };

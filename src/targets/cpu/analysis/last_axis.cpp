@@ -179,28 +179,39 @@ std::optional<int64_t> LastAxis::StepOf(const Value* value) const {
   if (IsUniform(value)) return 0;
   if (value == point_) return 1;
   const Op* def = value->def();
-  if (!def || (def->kind() != OpKind::Add && def->kind() != OpKind::Sub)) return std::nullopt;
+  if (!def) return std::nullopt;
+  if (def->kind() == OpKind::Mul) {
+    std::optional<int64_t> factor = passes::ConstantOf(def->operand(0));
+    std::optional<int64_t> step = StepOf(def->operand(1));
+    bool is_small = factor && step == 1 && *factor >= 0 && *factor <= kLargestStep;
+    return is_small ? factor : std::nullopt;
+  }
+  if (def->kind() != OpKind::Add && def->kind() != OpKind::Sub) return std::nullopt;
   std::optional<int64_t> a = StepOf(def->operand(0));
   std::optional<int64_t> b = StepOf(def->operand(1));
   if (!a || !b) return std::nullopt;
   return def->kind() == OpKind::Add ? *a + *b : *a - *b;
 }
 
-/// Finds the axis of the tile along which an element moves. It must move to adjacent elements.
+/// Finds the axis of the tile along which an element moves. It must move to adjacent elements, or by a few elements.
 void LastAxis::StudyElement(const Op* op) {
   auto point = op->Segment(ir::ElementOp::at_point);
   const AxisList& axes = op->operand(0)->type()->axes;
   for (size_t i = 0; i < axes.size(); ++i) {
     std::optional<int64_t> step = StepOf(point[i]);
     if (step == 0) continue;
-    if (step != 1 || !moving_.emplace(op, axes[i]).second) Scatter(op, Obstacle::Kind::Stride);
+    bool fits = step && *step >= 1 && *step <= (by_steps_ ? kLargestStep : 1);
+    if (!fits || !moving_.emplace(op, Movement{axes[i], *step}).second)
+      Scatter(op, Obstacle::Kind::Stride);
   }
 }
 
 std::optional<AxisId> LastAxis::MovesAlong(const Op* element) const {
   auto found = moving_.find(element);
-  return found == moving_.end() ? std::nullopt : std::optional(found->second);
+  return found == moving_.end() ? std::nullopt : std::optional(found->second.axis);
 }
+
+int64_t LastAxis::ElementStep(const Op* element) const { return moving_.at(element).step; }
 
 /// Updates the size of the widest type in the body. Indices and conditions are ignored, because they adapt to
 /// the width of the other values.

@@ -42,7 +42,7 @@ bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 /// Describes how the body of an elementwise loop behaves along the loop's last axis.
 class LastAxis {
  public:
-  /// With `by_steps`, accesses whose elements are a few elements apart, loads whose index grows by 1 every few points,
+  /// With `by_steps`, accesses and elements of tiles that are a few elements apart, loads whose index grows by 1 every few points,
   /// scans of integers along the axis, and the stores of an `append` are vectors, too. The ops in `staying` stay in the loop over the axis.
   explicit LastAxis(const ir::Op* elementwise, bool by_steps = false,
                     std::unordered_set<const ir::Op*> staying = {});
@@ -90,6 +90,8 @@ class LastAxis {
   /// Returns the axis of its tile along which an `element` op moves if the loop moves along its last axis, or
   /// nothing if it reads the same element.
   std::optional<ir::AxisId> MovesAlong(const ir::Op* element) const;
+  /// Returns how far apart the elements are that an `element` op, which moves along an axis, reads at adjacent points.
+  int64_t ElementStep(const ir::Op* element) const;
   /// Returns the size of the widest type in the body, which determines how many elements a vector has. Integers
   /// that the body computes count half, or not at all if only reductions use them.
   int64_t Bytes() const { return bytes_ ? bytes_ : 8; }
@@ -136,7 +138,11 @@ class LastAxis {
   std::unordered_map<const ir::Op*, int64_t> repeats_;
   int64_t bytes_ = 0;
   int64_t stored_bytes_ = 0;  ///< the size of the widest type that is stored; 0 if nothing is
-  std::unordered_map<const ir::Op*, ir::AxisId> moving_;
+  struct Movement {
+    ir::AxisId axis;
+    int64_t step;
+  };
+  std::unordered_map<const ir::Op*, Movement> moving_;
   std::unordered_set<const ir::Value*> varying_;
   std::unordered_set<const ir::Op*> staying_;  ///< ops that stay in the loop over the axis
 };

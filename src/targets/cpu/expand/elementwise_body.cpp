@@ -106,6 +106,7 @@ Value* ElementwiseLoopBody::ElementChunk(const Op* op) {
   std::optional<AxisId> along = last_.MovesAlong(op);
   TileBuffer tile_buffer =
       chunk_.lanes == 1 || !along ? TileBufferOf(e_, tile) : TileBufferAlong(e_, tile, *along);
+  if (chunk_.lanes > 1 && along && last_.ElementStep(op) > 1) return PickElements(op, tile_buffer);
   return LoadChunk(e_, tile_buffer, tile->type()->scalar, PlaceOf(op), along ? chunk_ : Chunk());
 }
 

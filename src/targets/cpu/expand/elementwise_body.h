@@ -144,6 +144,8 @@ class ElementwiseLoopBody {
   ir::Value* InOrder(ir::Value* value);
   ir::Value* LoadAhead(const ir::Op* op, int64_t elements);
   ir::Value* PickStepped(const StepGroup& group, const ir::Op* op);
+  ir::Value* PickElements(const ir::Op* element, const TileBuffer& tile_buffer);
+  ir::Value* PickEvery(int64_t step, const Values& rows, int64_t offset, int64_t count);
   void StoreStepped(const StepGroup& group, const ir::Op* op, ir::Value* value);
   void ExpandStoreOp(ir::Op* op);
   void ExpandAppend(ir::StoreOp store);

@@ -311,8 +311,8 @@ class InteriorRows {
 
 /// Whether the layouts of all tiles that the loop reads and makes are suitable for vectors. If the whole loop runs
 /// on vectors, that is already certain, unless a result is stored in panels: then vectors must start where those
-/// of the whole row do, so that none reaches into the next panel.
-bool HaveLayouts(const ElementwiseLoopBody& body) {
+/// of the whole row do, so that none reaches into the next panel. `loop` computes the interior.
+bool HaveLayouts(const ElementwiseLoopBody& body, const Op* loop, const LastAxis& last) {
   bool has_panels = std::ranges::any_of(body.tile_buffers(),
                                         [](const TileBuffer& buffer) { return buffer.panel > 0; });
   if (has_panels) return false;
@@ -321,7 +321,8 @@ bool HaveLayouts(const ElementwiseLoopBody& body) {
   for (const TileBuffer& buffer : body.tile_buffers()) {
     if (buffer.buffer && !LiesAlong(buffer, axis)) return false;
   }
-  return ReadTilesLieAlong(body.e(), body.elementwise(), axis);
+  return ReadTilesLieAlong(body.e(), body.elementwise(), axis) &&
+         NeighborsLieAlong(body.e(), loop, last);
 }
 
 /// Whether the interior, which `loop` computes, should have its own code: its rows must run on vectors, and be so
@@ -334,7 +335,7 @@ bool IsWorthwhile(const ElementwiseLoopBody& body, const Op* loop, const Interio
   bool is_slow = interior.has_steps || HasSlowMasks(body.elementwise(), body.e().facts);
   int64_t least_chunks = is_slow ? 1 : 2;
   int64_t least_lanes = last.MostRepeats() > 1 ? 2 * last.MostRepeats() : 2;
-  return last.Vectorizes() && lanes >= least_lanes && HaveLayouts(body) &&
+  return last.Vectorizes() && lanes >= least_lanes && HaveLayouts(body, loop, last) &&
          body.e().Extent(axis) >= least_chunks * lanes;
 }
 
@@ -345,9 +346,9 @@ bool IsWorthwhileForFolds(const ElementwiseLoopBody& body, const Op* loop,
   constexpr int64_t kFewElements = 256;
   bool is_simpler =
       !interior.inside.empty() || !interior.clamps.empty() || !interior.comparisons.empty();
-  return is_simpler && !interior.has_steps && body.last().Vectorizes() &&
-         LastAxis(loop, /*by_steps=*/true).Vectorizes() && HaveLayouts(body) &&
-         body.e().Extent(body.axes().back()) >= kFewElements;
+  LastAxis last(loop, /*by_steps=*/true);
+  return is_simpler && !interior.has_steps && body.last().Vectorizes() && last.Vectorizes() &&
+         HaveLayouts(body, loop, last) && body.e().Extent(body.axes().back()) >= kFewElements;
 }
 
 /// The old tensors with joined rows, which the body of the interior uses.

@@ -161,7 +161,8 @@ bool ExpandLaneScans(ElementwiseLoopBody& body) {
   bool expands = false;
   {
     ElementwiseLoopBody along(e, loop, body);
-    expands = along.last().Vectorizes() && along.Lanes() > 1 && e.Extent(axis) >= 2 * along.Lanes();
+    expands = along.last().Vectorizes() && along.Lanes() > 1 &&
+              e.Extent(axis) >= 2 * along.Lanes() && NeighborsLieAlong(e, loop, along.last());
     if (expands) LaneScans(along, stores_ends).ExpandLoop();
   }
   ir::Erase(loop);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/expand/expander.h"
 
 namespace kdl::cpu {
@@ -14,6 +15,17 @@ inline bool ReadTilesLieAlong(Expander& e, const ir::Op* elementwise, ir::AxisId
   for (const ir::Op* op : *elementwise->region()) {
     if (op->kind() != ir::OpKind::Element || !HasAxis(op->operand(0), axis)) continue;
     if (!LiesAlong(TileBufferOf(e, op->operand(0)), axis)) return false;
+  }
+  return true;
+}
+
+/// Whether all tiles of which the elementwise loop reads neighbors have these in contiguous memory. `last` describes the
+/// loop.
+inline bool NeighborsLieAlong(Expander& e, const ir::Op* elementwise, const LastAxis& last) {
+  for (const ir::Op* op : *elementwise->region()) {
+    if (op->kind() != ir::OpKind::Element) continue;
+    std::optional<ir::AxisId> along = last.MovesAlong(op);
+    if (along && !LiesAlong(TileBufferOf(e, op->operand(0)), *along)) return false;
   }
   return true;
 }

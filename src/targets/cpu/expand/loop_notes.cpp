@@ -270,7 +270,9 @@ class LoopNotes {
   bool IsOfIndex(const Op* op) const {
     if (op->result()->type()->scalar != Scalar::I64 || op->result()->uses().empty()) return false;
     return std::ranges::all_of(op->result()->uses(), [&](const ir::Use& use) {
-      if (use.user->HasAttr(AttrKey::BoundsMode) || IsNarrow(use.user)) return true;
+      bool is_access =
+          use.user->HasAttr(AttrKey::BoundsMode) || use.user->kind() == OpKind::Element;
+      if (is_access || IsNarrow(use.user)) return true;
       return use.user->info().has(ir::kElementwise) && IsOfIndex(use.user);
     });
   }

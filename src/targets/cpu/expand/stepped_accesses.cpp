@@ -6,7 +6,7 @@
 #include "targets/cpu/expand/elementwise_body.h"
 #include "targets/cpu/expand/permutation.h"
 
-// Loads and stores of elements that are a few elements apart. All elements between the first and the last one of
+// Loads and stores of elements of tensors and tiles that are a few elements apart. All elements between the first and the last one of
 // a group are loaded as whole vectors, from which each member picks its lanes. Only elements that exist are read: if
 // it is not known that there are some after the last one, the last vector ends with that one, and overlaps the
 // vector before. Vectors that are stored are interleaved first.
@@ -139,12 +139,34 @@ Values ElementwiseLoopBody::LoadGroup(const StepGroup& group) {
 /// Returns the elements of one member of a group.
 Value* ElementwiseLoopBody::PickStepped(const StepGroup& group, const Op* op) {
   KDL_CHECK(!chunk_.mask, "elements that are {} elements apart are masked", group.step);
-  Values rows = RowsOf(group);
+  return PickEvery(group.step, RowsOf(group), *group.OffsetOf(op), ElementCount(group));
+}
+
+/// Returns the elements of a tile that an `element` op reads.
+Value* ElementwiseLoopBody::PickElements(const Op* element, const TileBuffer& tile_buffer) {
+  int64_t step = last_.ElementStep(element);
+  KDL_CHECK(!chunk_.mask, "elements of a tile that are {} elements apart are masked", step);
+  int64_t count = step * (chunk_.lanes - 1) + 1;
+  Position place = PlaceOf(element);
+  Value*& along = place.at(*last_.MovesAlong(element));
+  Value* first = along;
+  Values rows;
+  for (int64_t row = 0; row < step; ++row) {
+    along = e_.b.Add(first, e_.b.I64(std::min(row * chunk_.lanes, count - chunk_.lanes)));
+    rows.push_back(LoadChunk(e_, tile_buffer, element->result()->type()->scalar, place,
+                             {.lanes = chunk_.lanes}));
+  }
+  return PickEvery(step, rows, 0, count);
+}
+
+/// Returns every `step`-th element, from `offset` on, of `count` elements. These are a single vector, or the last one of
+/// several vectors ends with the last element.
+Value* ElementwiseLoopBody::PickEvery(int64_t step, const Values& rows, int64_t offset,
+                                      int64_t count) {
   int64_t lanes = chunk_.lanes;
-  int64_t count = ElementCount(group);
   ir::NumberList picked;
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    int64_t element = group.step * PointOf(lane) + *group.OffsetOf(op);
+    int64_t element = step * PointOf(lane) + offset;
     int64_t row = element / lanes;
     int64_t begin = rows.size() == 1 ? row * lanes : std::min(row * lanes, count - lanes);
     picked.push_back(row * lanes + element - begin);
