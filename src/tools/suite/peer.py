@@ -284,6 +284,12 @@ def numpy_call(problem):
 BASELINES = {"numpy": numpy_call, "numba": numba_call, "torch": torch_call, "onednn": onednn_call}
 
 
+def reason(error):
+    """Returns one line that says what failed. Numba's errors begin with the phase and the reason, and end with source code."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {' '.join(lines[:2])}"[:200]
+
+
 def timed(problem, baseline):
     if baseline not in BASELINES:
         return {"note": f"unknown baseline; known are {', '.join(BASELINES)}"}
@@ -313,7 +319,10 @@ def timed(problem, baseline):
                 positions.append(value.copy() if name in changed else value)
         return positions
 
-    first = function(*given())  # warms caches, and compiles
+    try:
+        first = function(*given())  # warms caches, and compiles
+    except Exception as error:
+        return {"note": reason(error)}
     if first is not None and not agrees(problem, first):
         return {"note": "the baseline computes something else"}
     # As in `kernelc bench`: on one thread, processor time counts, without the time of other programs.

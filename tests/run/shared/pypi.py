@@ -16,7 +16,8 @@ def environment(packages, debian=()):
     folder.mkdir(exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
+        complete = folder / "complete"
+        if not complete.exists() or complete.read_text() != " ".join(packages):
             for words in [("/usr/bin/python3", "-m", "venv", "--clear", folder / "venv"),
                           (folder / "venv/bin/pip", "-q", "--disable-pip-version-check", "install", *packages)]:
                 done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -25,5 +26,5 @@ def environment(packages, debian=()):
             (site,) = (folder / "venv/lib").glob("python*/site-packages")
             for name in debian:
                 (site / name).symlink_to(f"/usr/lib/python3/dist-packages/{name}")
-            (folder / "complete").touch()
+            complete.write_text(" ".join(packages))
     return folder / "venv"
