@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 import traceback
+import types
 
 import numpy
 
@@ -212,11 +213,22 @@ def inputs(problem):
     return {"scalars": scalars, "seconds": time.monotonic() - begin}
 
 
+def compiled(jit, function, made):
+    """Returns the function, compiled by `jit`, with all functions that it calls. `made` has those that are already compiled."""
+    if function not in made:
+        scope = dict(function.__globals__)
+        for name in function.__code__.co_names:
+            if inspect.isfunction(scope.get(name)):
+                scope[name] = compiled(jit, scope[name], made)
+        made[function] = jit(types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__))
+    return made[function]
+
+
 def numba_call(problem):
     import numba
 
     own = problem.function("_numba")
-    return own or numba.njit(parallel=True)(problem.function()), numba.__version__
+    return own or compiled(numba.njit(parallel=True), problem.function(), {}), numba.__version__
 
 
 def torch_call(problem):
