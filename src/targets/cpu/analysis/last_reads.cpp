@@ -29,26 +29,30 @@ void AddTerms(const Value* value, SumTerms& sum) {
   }
 }
 
-/// Whether the index is that of the block's last element.
-bool IsLastIndex(const Value* index, const Value* block) {
+/// Whether the index is that of the block's last element or, for scans from the end, of its first one.
+bool IsEndIndex(const Value* index, const Value* block, ir::DirectionKind direction) {
   const Op* maker = block->def();
   if (!maker || maker->kind() != OpKind::MakeBlock) return false;
   SumTerms found;
   AddTerms(index, found);
-  SumTerms last{{}, -1};
-  AddTerms(maker->operand(0), last);
-  AddTerms(maker->operand(1), last);
-  return found.constant == last.constant && std::ranges::is_permutation(found.values, last.values);
+  SumTerms end;
+  AddTerms(maker->operand(0), end);
+  if (direction == ir::DirectionKind::Up) {
+    AddTerms(maker->operand(1), end);
+    --end.constant;
+  }
+  return found.constant == end.constant && std::ranges::is_permutation(found.values, end.values);
 }
 
-bool ReadsLast(const Op* op, ir::AxisId axis, const Value* block) {
+bool ReadsEnd(const Op* op, ir::AxisId axis, const Value* block, ir::DirectionKind direction) {
   return op->kind() == OpKind::Gather && op->attr<ir::AttrKey::Axes>() == ir::AxisList{axis} &&
-         IsLastIndex(op->Segment(ir::GatherOp::at_index)[0], block);
+         IsEndIndex(op->Segment(ir::GatherOp::at_index)[0], block, direction);
 }
 
 }  // namespace
 
-bool IsReadOnlyAtEnd(const Op* elementwise, const Value* result, ir::AxisId axis) {
+bool IsReadOnlyAtEnd(const Op* elementwise, const Value* result, ir::AxisId axis,
+                     ir::DirectionKind direction) {
   auto block = std::ranges::find_if(elementwise->operands(), [&](const Value* operand) {
     return operand->type()->axes[0] == axis;
   });
@@ -60,7 +64,7 @@ bool IsReadOnlyAtEnd(const Op* elementwise, const Value* result, ir::AxisId axis
     if (use.user == store) return true;
     bool is_load = use.user->kind() == OpKind::LoadTile && use.user->operands().size() == 1;
     return is_load && std::ranges::all_of(use.user->result()->uses(), [&](const ir::Use& read) {
-             return read.operand == 0 && ReadsLast(read.user, axis, *block);
+             return read.operand == 0 && ReadsEnd(read.user, axis, *block, direction);
            });
   });
 }

@@ -154,7 +154,7 @@ bool ExpandLaneScans(ElementwiseLoopBody& body) {
   bool stores_ends = false;
   for (const Value* result : elementwise->results()) {
     if (result->uses().empty()) continue;
-    if (!IsReadOnlyAtEnd(elementwise, result, axis)) return false;
+    if (!IsReadOnlyAtEnd(elementwise, result, axis, ir::DirectionKind::Up)) return false;
     stores_ends = true;
   }
   Op* loop = MakeLoopAlong(e, elementwise, axis);

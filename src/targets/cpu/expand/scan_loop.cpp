@@ -46,7 +46,8 @@ class ScanLoop {
         is_down_(scans_[0]->attr<AttrKey::Direction>() == ir::DirectionKind::Down) {
     body_.StopLookingAhead();
     for (const Value* result : body.elementwise()->results())
-      ends_.push_back(!is_down_ && IsReadOnlyAtEnd(body.elementwise(), result, axis_));
+      ends_.push_back(IsReadOnlyAtEnd(body.elementwise(), result, axis_,
+                                      scans_[0]->attr<AttrKey::Direction>()));
   }
 
   void ExpandLoop() {
@@ -84,12 +85,13 @@ class ScanLoop {
     return inits;
   }
 
-  /// Makes the body store an element of which only the last one is read, only if the position is the last one.
+  /// Makes the body store an element of which only the last one is read, only if the position is the last one of the scan.
   void StoreOnlyEnds(Value* position) {
     body_.store_conditions.assign(ends_.size(), nullptr);
     if (std::ranges::none_of(ends_, [](bool ends) { return ends; })) return;
     Window points = e_.WindowOf(body_.elementwise(), axis_);
-    Value* is_last = e_.b.Eq(e_.b.Add(position, e_.b.I64(1)), points.hi);
+    Value* is_last = is_down_ ? e_.b.Eq(position, points.lo)
+                              : e_.b.Eq(e_.b.Add(position, e_.b.I64(1)), points.hi);
     for (size_t i = 0; i < ends_.size(); ++i) {
       if (ends_[i]) body_.store_conditions[i] = is_last;
     }
@@ -229,8 +231,7 @@ class ScanLoop {
   std::vector<const Op*> scans_;
   bool is_down_;
   bool skips_results_ = false;  ///< whether the body stores none of its results
-  std::vector<bool>
-      ends_;  ///< for each result, whether only its last element along the axis is read
+  std::vector<bool> ends_;  ///< for each result, whether only the last element of the scan is read
 };
 
 }  // namespace
