@@ -395,7 +395,10 @@ class Distributor {
             .Report(diag::RankRead, context_.SpanOf(needed.unknown->loc()),
                     argument.tensor->name().text(), KernelOf(module_, launch))
             .Note(context_.SpanOf(launch->loc()), "it is launched here")
-            .Help(fmt::format("declare '{}' without `by`", argument.tensor->name().text()));
+            .Help(
+                fmt::format("declare '{0}' without `by`, or copy it before the launch to a tensor "
+                            "without `by` that the kernel reads: `copy({0}, …);`",
+                            argument.tensor->name().text()));
         return std::nullopt;
       }
       needs.push_back({argument, std::move(needed.parts)});

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "ir/lookup.h"
 #include "ir/op_info.h"
+#include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 #include "proofs/accesses.h"
 #include "proofs/instances.h"
@@ -21,6 +24,35 @@ namespace kdl::proofs {
 namespace {
 
 constexpr size_t kMostParts = 32;
+
+bool IsTensor(const ir::Value* value) { return value->type()->kind == ir::TypeKind::Tensor; }
+
+/// Finds out whether a number may depend on elements of tensors.
+class LoadedNumbers {
+ public:
+  /// Also returns true for a value that a loop carries, and for an index or block of a loop whose bounds are loaded.
+  bool IsLoaded(const ir::Value* value) {
+    if (!visited_.insert(value).second) return false;
+    if (const ir::Op* op = value->def()) return IsLoadedBy(op);
+    const ir::Op* loop = value->parent_region()->parent();
+    if (!loop) return false;  // a size or a parameter
+    bool is_spmd = loop->kind() == ir::OpKind::Spmd;
+    bool is_loop = loop->kind() == ir::OpKind::For || loop->kind() == ir::OpKind::Loop;
+    if (!is_spmd && (!is_loop || value->index() > 0)) return true;
+    size_t bounds = 2 * value->index();
+    return IsLoaded(loop->operand(bounds)) || IsLoaded(loop->operand(bounds + 1));
+  }
+
+ private:
+  bool IsLoadedBy(const ir::Op* op) {
+    bool reads = ir::AnyIn(
+        op, [](const ir::Op* inner) { return std::ranges::any_of(inner->operands(), IsTensor); });
+    return reads || std::ranges::any_of(op->operands(),
+                                        [&](const ir::Value* value) { return IsLoaded(value); });
+  }
+
+  std::set<const ir::Value*> visited_;
+};
 
 class NeededFinder {
  public:
@@ -126,7 +158,7 @@ class NeededFinder {
 
   /// Returns the set in which the variable of a dimension is the index of the access, and in bounds.
   PointSet ReadAlong(const AccessView& view, size_t d) {
-    if (MayWrap(view, d)) return {};
+    if (MayWrap(view, d) || IsLoaded(view, d)) return {};
     Poly index = instances_.terms().PolyOfIndex(view, d);
     Affine at = instances_.AffineOf(index);
     if (!at.known()) return {};
@@ -134,6 +166,15 @@ class NeededFinder {
     if (HasUnknown(is_index)) return {};
     return is_index & instances_.Compare(ir::CompareKind::Ge, index, 0) &
            instances_.Compare(ir::CompareKind::Lt, index, instances_.terms().PolyOfDim(view, d));
+  }
+
+  /// Returns whether loops whose bounds are loaded from memory determine the index. All elements may be needed then.
+  static bool IsLoaded(const AccessView& view, size_t d) {
+    LoadedNumbers numbers;
+    ir::Access access = view.access();
+    return std::ranges::any_of(access.dims[d].terms, [&](const ir::AccessTerm& term) {
+      return numbers.IsLoaded(view.index[term.operand]);
+    });
   }
 
   /// Returns whether the index may overflow 64 bits and wrap to one that is in bounds. A sum with one unknown summand

@@ -23,7 +23,7 @@ bool IsLoop(const Op* op) {
   return op->kind() == OpKind::For || op->kind() == OpKind::Loop || op->kind() == OpKind::While;
 }
 
-bool IsBlock(const Value* value) { return value->type()->kind == ir::TypeKind::Block; }
+bool BindsBlocks(const Value* value) { return value->type()->kind == ir::TypeKind::Block; }
 
 /// Returns the first loop in the blocks of a kernel, or null. Before it, nothing takes long.
 Op* FirstLoop(const Op* spmd) {
@@ -42,7 +42,7 @@ bool HasAllIterations(const Op* loop) {
 /// Returns the numbers of which a launch may begin at a multiple without changing a result, or nothing if there are none.
 std::optional<int64_t> MultipleOf(const ir::Function& kernel, const Op* loop) {
   const Value* block = loop->region()->param(0);
-  if (!IsBlock(block)) return 1;
+  if (!BindsBlocks(block)) return 1;
   bool has_number = AnyIn(loop, [&](const Op* op) {
     return op->kind() == OpKind::BlockIndex && op->operand(0) == block;
   });
@@ -67,7 +67,7 @@ bool CanKeep(const Op* spmd, const Op* loop) {
     return IsTile(value->type()) && value->type()->scalar != Scalar::Bool &&
            std::ranges::all_of(value->type()->axes, [&](AxisId axis) {
              return std::ranges::any_of(spmd->region()->params(), [&](const Value* binder) {
-               return IsBlock(binder) && binder->type()->axes[0] == axis;
+               return BindsBlocks(binder) && binder->type()->axes[0] == axis;
              });
            });
   });
@@ -130,8 +130,8 @@ class PanelKernelMaker {
     Place place;
     for (size_t binder : panel_.binders) {
       Value* index = spmd_->region()->param(binder);
-      bool is_along = IsBlock(index) && Contains(value->type()->axes, index->type()->axes[0]);
-      if (IsBlock(index) && !is_along) index = b_.BlockStart(index);
+      bool is_along = BindsBlocks(index) && Contains(value->type()->axes, index->type()->axes[0]);
+      if (BindsBlocks(index) && !is_along) index = b_.BlockStart(index);
       auto operand = static_cast<uint32_t>(place.index.size());
       place.access.dims.push_back({{{sizes.Constant(1), operand}}, sizes.Constant(0)});
       place.index.push_back(index);
