@@ -26,6 +26,7 @@ from shared import checks
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks_families.kdl"
 SHAPES = [(1, 1), (2, 1), (1, 3), (5, 1), (2, 4), (13, 1)]
+DIGITS = SOURCE.parents[2] / "samples" / "digits"
 # The sizes, the arguments that are numbers, and the outputs of a program.
 PROGRAMS = {
     "jacobi3": ("MNK", {"steps": 3}, ["y"]),
@@ -36,6 +37,7 @@ PROGRAMS = {
     "bodies": ("N", {"steps": 2}, ["x", "y", "u", "v"]),
     "sparse": ("MK", {"steps": 2}, ["x"]),
     "train": ("NDK", {"steps": 2}, ["w", "v"]),
+    "digits": ("NDKC", {"steps": 2}, ["w1", "b1", "w2", "b2"]),
 }
 
 
@@ -78,7 +80,7 @@ def in_one_process(program, arguments, one, folder):
         checks.expect(f"{program} differs on a grid of {shape}: {got if isinstance(got, str) else ''}", got == one)
         if count > 1:
             # A partial result that happens to be zero need not be sent.
-            compare_traffic(file, words[3:words.index("--out")], count, folder, program != "train")
+            compare_traffic(file, words[3:words.index("--out")], count, folder, program not in ("train", "digits"))
     sent = run(["kernelc", "explain", "--communication", str(on_grid((8, 1), folder)), "--ranks", "8", "--program", program, *arguments[program]], folder)
     if program == "attention":
         checks.expect(f"attention sends something: {sent.stdout}{sent.stderr}", "nothing is sent" in sent.stdout)
@@ -134,6 +136,31 @@ def transform(draw, folder):
         checks.expect(f"the Fourier transform of {m} * {n} numbers differs by {worst}", worst < 1e-5 * np.abs(wanted).max() * 10)
 
 
+def learn_digits(folder):
+    """Three ranks train the network of samples/digits, which then knows most of the images that it has not seen."""
+    images = {name: np.load(DIGITS / f"{name}_images.npy").astype(np.float32) for name in ("train", "test")}
+    scale = images["train"].max()
+    labels = {name: np.load(DIGITS / f"{name}_labels.npy").astype(np.int64) for name in ("train", "test")}
+    numbers = np.random.default_rng(1)
+    arrays = {"images": images["train"] / scale, "label": labels["train"], "b1": np.zeros(32), "b2": np.zeros(10),
+              "w1": 0.2 * numbers.standard_normal((64, 32)), "w2": 0.2 * numbers.standard_normal((32, 10))}
+    words = ["kernelc", "run", str(on_grid((3, 1), folder)), "--program", "digits", "--device", "grid=ranks?count=3",
+             "--arg", "steps=150"]
+    for name, array in arrays.items():
+        np.save(folder / f"digits_{name}.npy", array if name == "label" else array.astype(np.float32))
+        words += ["--arg", f"{name}=@digits_{name}.npy"]
+    weights = ["w1", "b1", "w2", "b2"]
+    done = run([*words, *[word for name in weights for word in ("--out", f"{name}=@{name}.npy")]], folder)
+    checks.expect(f"learning digits fails: {done.stderr}", done.returncode == 0)
+    if done.returncode == 0:
+        w1, b1, w2, b2 = (np.load(folder / f"{name}.npy") for name in weights)
+        z = images["test"] / scale @ w1 + b1
+        found = (0.5 * z * (1 + np.tanh(0.79788456 * (z + 0.044715 * z ** 3))) @ w2 + b2).argmax(axis=1)
+        right = (found == labels["test"]).mean()
+        print(f"digits: {right:.1%} of the held-out images are right")
+        checks.expect(f"only {right:.1%} of the held-out images are right", right > 0.85)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--removals", type=int, default=2)
@@ -150,6 +177,7 @@ def main():
             in_processes(program, arguments, one, folder)
             removals(draw, program, arguments, options.removals, folder)
         transform(draw, folder)
+        learn_digits(folder)
     return checks.end()
 
 
