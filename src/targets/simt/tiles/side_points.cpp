@@ -8,6 +8,7 @@
 #include "ir/views.h"
 #include "passes/rewriting/element_access.h"
 #include "passes/rewriting/rewrite.h"
+#include "support/contains.h"
 #include "support/scalar.h"
 
 // Computes contiguous points of an elementwise loop in groups. Here, a group has four points:
@@ -55,46 +56,6 @@ bool IsEndOf(const Value* value, const Value* block) {
 }
 
 }  // namespace
-
-// -- Alignment ----------------------------------------------------------------------------------------
-
-Value* AlignedRows::AreAligned(Value* tensor, int64_t lanes) {
-  if (tensor->def()) return Find(tensor, lanes);
-  Value*& known = known_[{tensor, lanes}];
-  if (known) return known;
-  Region* here = b_.region();
-  Op* before = b_.before();
-  b_.SetInsertionPoint(tensor->parent_region(), tensor->parent_region()->first());
-  known = Find(tensor, lanes);
-  b_.SetInsertionPoint(here, before);
-  return known;
-}
-
-/// Emits the condition that all rows are aligned. This requires that the first element is aligned and that,
-/// for each dimension but the last, the next element along that dimension is also aligned.
-Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
-  size_t rank = tensor->type()->dims.size();
-  SizeTable& sizes = b_.types().sizes();
-  ir::Access access;
-  for (size_t d = 0; d < rank; ++d)
-    access.dims.push_back({{{sizes.Constant(1), static_cast<uint32_t>(d)}}, sizes.Constant(0)});
-  Value* zero = b_.I64(0);
-  Value* one = b_.I64(1);
-  Value* aligned = nullptr;
-  // The first iteration checks the tensor's first element. Each later iteration checks the next element along
-  // one dimension.
-  for (size_t iteration = 0; iteration < rank; ++iteration) {
-    Values index(rank, zero);
-    if (iteration > 0) index[iteration - 1] = one;
-    Value* gap =
-        b_.Create(OpKind::AlignGap, {{tensor}, index}, {zero->type()},
-                  {ir::MakeAttr<AttrKey::Access>(access), ir::MakeAttr<AttrKey::Lanes>(lanes)})
-            ->result();
-    Value* fits = b_.Eq(gap, zero);
-    aligned = aligned ? b_.And(aligned, fits) : fits;
-  }
-  return aligned;
-}
 
 // -- What an elementwise loop permits --------------------------------------------------------------------
 
@@ -185,8 +146,19 @@ void SidePoints::Study(const Region* region) {
     bool varies = std::ranges::any_of(passes::OutsideOperands(op),
                                       [&](const Value* value) { return !IsSame(value); });
     if (varies) varying_.insert(op->results().begin(), op->results().end());
+    StudySum(op);
     fits_ &= StudyOp(op);
   }
+}
+
+void SidePoints::StudySum(const Op* op) {
+  if (op->kind() != OpKind::Add) return;
+  auto along = along_.find(op->operand(1));
+  const Op* product = op->operand(0)->def();
+  if (along == along_.end() || !product || product->kind() != OpKind::Mul) return;
+  std::optional<int64_t> factor = passes::ConstantOf(product->operand(1));
+  if (factor && *factor % facts_.vector_bytes == 0 && IsSame(op->operand(0)))
+    sums_[op->result()] = along->second.axis;
 }
 
 bool SidePoints::StudyOp(const Op* op) {
@@ -288,9 +260,14 @@ bool SidePoints::StudyAccess(const Op* op) {
   bool is_masked = !op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask)).empty();
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   bool in_loop = op->parent_region() != elementwise_->region();
-  if (is_masked || bounds_mode == ir::BoundsMode::Else || (in_loop && !loads)) return false;
   const ir::Access access = op->attr<AttrKey::Access>();
-  if (access.dims.empty()) return false;
+  if (is_masked || access.dims.empty() || (in_loop && !loads)) return false;
+  if (IsNeighbor(op)) {
+    bytes_ = std::max<int64_t>(bytes_, Bytes(passes::TensorOf(op)->type()->scalar));
+    neighbors_.push_back(op);
+    return true;
+  }
+  if (bounds_mode == ir::BoundsMode::Else) return false;
   for (size_t d = 0; d < access.dims.size(); ++d) {
     bool is_row = d + 1 == access.dims.size();
     int along = 0;
@@ -319,9 +296,8 @@ bool SidePoints::UsesElements(const Op* op) const {
     return false;
   auto point = op->Segment(ir::ElementOp::at_point);
   for (size_t i = 0; i < axes.size(); ++i) {
-    auto along = along_.find(point[i]);
-    bool is_last = tiles_.IsLast(tile, axes[i]);
-    if (is_last ? along == along_.end() : !IsSame(point[i])) return false;
+    bool is_along = along_.contains(point[i]) || sums_.contains(point[i]);
+    if (tiles_.IsLast(tile, axes[i]) ? !is_along : !IsSame(point[i])) return false;
   }
   return true;
 }
@@ -334,9 +310,10 @@ Value* SidePoints::GapOfBlocks(const Op* op) {
   auto point = op->Segment(ir::ElementOp::at_point);
   for (size_t i = 0; i < axes.size(); ++i) {
     auto along = along_.find(point[i]);
-    if (along == along_.end() || along->second.axis == axes[i]) continue;
-    return b_.Sub(tiles_.FactsAt(elementwise_, along->second.axis).start,
-                  tiles_.FactsAt(op, axes[i]).start);
+    auto sum = sums_.find(point[i]);
+    if (sum == sums_.end() && (along == along_.end() || along->second.axis == axes[i])) continue;
+    AxisId axis = sum == sums_.end() ? along->second.axis : sum->second;
+    return b_.Sub(tiles_.FactsAt(elementwise_, axis).start, tiles_.FactsAt(op, axes[i]).start);
   }
   return nullptr;
 }
@@ -358,8 +335,10 @@ Value* SidePoints::Fits() {
   for (const auto& [loop, block] : begins_)
     maker_.scalars[loop->region()->param(0)] = tiles_.FactsForBlock(block).start;
   std::set<std::pair<const Value*, const Value*>> asked;
-  for (const Op* op : global_) {
-    const ir::AccessDim row = op->attr<AttrKey::Access>().dims.back();
+  std::vector<const Op*> accesses = global_;
+  accesses.insert(accesses.end(), neighbors_.begin(), neighbors_.end());
+  for (const Op* op : accesses) {
+    const ir::AccessDim row = AlignedRow(op);
     Values index(passes::IndexOf(op).size());
     for (const ir::AccessTerm& term : row.terms)
       index[term.operand] =
@@ -440,8 +419,8 @@ void SidePoints::ExpandRegion(const Region* region) {
 void SidePoints::ExpandPointOp(Op* op) {
   if (op->kind() == OpKind::Loop) return ExpandPointLoop(op);
   if (op->kind() == OpKind::Store) return StoreGlobal(op);
-  if (op->kind() == OpKind::Load && std::ranges::find(global_, op) != global_.end())
-    return Load(op);
+  if (op->kind() == OpKind::Load && Contains(global_, op)) return Load(op);
+  if (Contains(neighbors_, op)) return LoadNeighbors(op);
   if (op->kind() == OpKind::Element && UsesElements(op)) return Elements(op);
   bool is_same = std::ranges::all_of(op->results(), [&](const Value* r) { return IsSame(r); });
   for (const Value* result : op->results()) made_[result].clear();

@@ -71,6 +71,9 @@ struct PointMaker {
 /// The block must consist of whole groups. Unless the machine accepts vectors at any address, each row of
 /// each tensor must also begin at a multiple of the group's size. Only this class creates vector accesses to
 /// tensors.
+///
+/// A stencil loads neighbors of its points, and other values beyond the edges of a tensor. The neighbors of a group in the
+/// row are the group itself and single elements next to it, so only these are checked along the row.
 class SidePoints {
  public:
   using Values = passes::Values;
@@ -102,10 +105,13 @@ class SidePoints {
   };
 
   void Study(const ir::Region* region);
+  void StudySum(const ir::Op* op);
   bool StudyOp(const ir::Op* op);
   std::pair<const ir::Value*, const ir::Value*> OwnBegin(const ir::Value* lo) const;
   bool StudyLoop(const ir::Op* loop);
   bool StudyAccess(const ir::Op* access);
+  bool IsNeighbor(const ir::Op* load) const;
+  ir::AccessDim AlignedRow(const ir::Op* access) const;
   bool ChecksTogether(const ir::Op* access) const;
   bool UsesElements(const ir::Op* element) const;
   ir::Value* GapOfBlocks(const ir::Op* element);
@@ -127,6 +133,9 @@ class SidePoints {
   void ExpandPointOp(ir::Op* op);
   void ExpandPointLoop(const ir::Op* loop);
   void Load(const ir::Op* op);
+  void LoadNeighbors(const ir::Op* op);
+  Values NeighborsOf(const ir::Op* op, size_t group);
+  ir::Value* IsRowInside(const passes::ElementAccess& access);
   void Elements(const ir::Op* op);
   Values ElementsOf(const ir::Op* op, size_t group);
   void StoreGlobal(const ir::Op* op);
@@ -150,10 +159,13 @@ class SidePoints {
   size_t groups_ = 1;            ///< the number of groups that are being computed
   std::unordered_set<const ir::Value*> varying_;  ///< old values that may differ between points
   std::unordered_map<const ir::Value*, Along> along_;
+  /// Sums of an index in `along_`, whose axis is given, and of a multiple of the size of any group.
+  std::unordered_map<const ir::Value*, ir::AxisId> sums_;
   /// Loops that begin at the start of a block plus the point's index, and end at the end of the block.
   std::vector<std::pair<const ir::Op*, const ir::Value*>> begins_;
   std::vector<const ir::Value*> grouped_;  ///< tiles that are accessed in vectors
   std::vector<const ir::Op*> global_;      ///< loads and stores that become vector accesses
+  std::vector<const ir::Op*> neighbors_;   ///< loads of the points' neighbors
   std::vector<const ir::Op*> elements_;    ///< `element` ops that become vector accesses
   std::unordered_map<const ir::Value*, Values>
       made_;  ///< each old value's values at all points of all groups
