@@ -230,11 +230,11 @@ typedef struct kdl_device_ops {
    * nothing to reserve; they are absent in older versions of the struct. */
   kdl_error* (*prepare)(void* device, const kdl_launch_request* request, void** prepared);
   void (*discard)(void* device, void* prepared);
-  /* Returns the number of cores for launches of this variant that state none (KDL_CORES_AUTO), or 0 for
+  /* Returns the number of cores for a launch of this variant that states none (KDL_CORES_AUTO), or 0 for
    * kdl_device_facts.cores. `module` is the result of `load` for the variant's image. Called only for
    * variants with `busy_cores`, whose results must not depend on the number. NULL if all kernels use the same
    * number; absent in older versions of the struct. */
-  int64_t (*cores)(void* device, void* module, const kdl_variant* variant);
+  int64_t (*cores)(void* device, void* module, const kdl_variant* variant, const kdl_args* args);
   /* Returns a kdl_acceptance, and prepares what `submit` needs for this launch. If this function is provided,
    * `submit` receives only launches that it has accepted, and everything else goes to `launch` and `memory`
    * when everything that it waits for has completed. NULL if `submit` receives all operations; absent in

@@ -33,7 +33,10 @@
  *   - five numbers for each map: the index of the tensor among the kernel's tensors, the dimension of the tensor
  *     that the rows of a tensor tile follow, the number of rows, the elements of a row (a panel of the tile),
  *     the bytes of the swizzle;
- *   - kdl_variant.scratch_bytes, for callers that launch the text without its image.
+ *   - kdl_variant.scratch_bytes, for callers that launch the text without its image;
+ *   - until the end, for launches that need more dynamic shared memory: how many bytes; the number of conditions;
+ *     three numbers for each condition: the index of a size, its least and its largest value. If several of these
+ *     apply to a launch, it needs the largest one.
  * After the launch's other numbers there is one number for each map, which says whether the map is valid.
  * There are no maps for unaligned memory. */
 #pragma once

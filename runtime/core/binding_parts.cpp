@@ -126,13 +126,14 @@ Error CheckSizes(const kdl_variant& variant, const Binding& binding) {
 
 // Computes the number of cores of a launch that states none. Callers may have allocated the workspace for the
 // number of the device's facts (see kdl_device_instances), so kernels that need one do not use more cores.
-Error ChooseCores(Device& device, const Candidate& candidate, std::int64_t* core_num) {
+Error ChooseCores(Device& device, const Binding& binding, std::int64_t* core_num) {
+  const Candidate& candidate = binding.candidate;
   const kdl_variant& variant = *candidate.variant;
   *core_num = device.facts().cores;
   if (device.ops().cores == nullptr || variant.busy_cores == nullptr) return nullptr;
   void* module = nullptr;
   KDL_RETURN_IF_ERROR(device.FindModule(*candidate.image, &module));
-  const std::int64_t chosen = device.ops().cores(device.state(), module, &variant);
+  const std::int64_t chosen = device.ops().cores(device.state(), module, &variant, &binding.args);
   if (chosen > 0 && (variant.footprint_bytes == 0 || chosen < *core_num)) *core_num = chosen;
   return nullptr;
 }
@@ -221,13 +222,16 @@ Error RunLaunchCheck(Binding* binding) {
 
 Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
   const kdl_variant& variant = *binding->candidate.variant;
-  if (core_num == KDL_CORES_AUTO)
-    KDL_RETURN_IF_ERROR(ChooseCores(device, binding->candidate, &core_num));
-  KDL_RETURN_IF_ERROR(CheckCores(core_num));
+  const bool is_auto = core_num == KDL_CORES_AUTO;
+  if (!is_auto) KDL_RETURN_IF_ERROR(CheckCores(core_num));
   KDL_RETURN_IF_ERROR(FindSizes(binding));
   KDL_RETURN_IF_ERROR(CheckOverlaps(variant, *binding));
-  binding->core_num = core_num;
   KDL_RETURN_IF_ERROR(RunLaunchCheck(binding));
+  if (is_auto) {
+    KDL_RETURN_IF_ERROR(ChooseCores(device, *binding, &core_num));
+    KDL_RETURN_IF_ERROR(CheckCores(core_num));
+  }
+  binding->core_num = core_num;
   binding->busy_cores = core_num;
   if (variant.busy_cores != nullptr) binding->busy_cores = BusyCores(variant, *binding);
   return SizeWorkspace(device, binding);

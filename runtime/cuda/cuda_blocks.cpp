@@ -1,6 +1,7 @@
 #include "cuda/cuda_blocks.h"
 
 #include "core/view.h"
+#include "kdl/workgroup_abi.h"
 
 namespace kdl::runtime {
 
@@ -29,7 +30,8 @@ cu::Status LaunchBlocks(const cu::Api& api, const CudaKernel& kernel,
   cu::LaunchConfig config;
   config.blocks[0] = static_cast<unsigned>(cores);
   config.threads[0] = static_cast<unsigned>(kernel.threads);
-  config.workgroup_bytes = static_cast<unsigned>(kernel.workgroup_bytes);
+  const WorkgroupNeed& need = NeedOf(kernel, numbers.data() + kdl_workgroup_header);
+  config.workgroup_bytes = static_cast<unsigned>(need.workgroup_bytes);
   config.stream = stream;
   return api.LaunchKernelEx(&config, kernel.function, passed->addresses.data(), nullptr);
 }

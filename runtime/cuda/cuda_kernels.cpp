@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "cuda/cuda_facts.h"
 
@@ -70,24 +71,44 @@ Error ReadNeeds(CudaDevice& cuda, cu::ModuleId module, const char* name,
 
 // Requests workgroup memory for a kernel that needs more than the default.
 Error ReserveWorkgroupMemory(CudaDevice& cuda, const char* name, const CudaKernel& kernel) {
+  const std::int64_t bytes = kernel.needs.front().workgroup_bytes;
   const int most = cuda.Attribute(cu::kMostWorkgroup);
-  if (kernel.workgroup_bytes > most) {
-    return Fail(KDL_ERROR_DEVICE, "kernel ", name, " needs ", kernel.workgroup_bytes,
+  if (bytes > most) {
+    return Fail(KDL_ERROR_DEVICE, "kernel ", name, " needs ", bytes,
                 " bytes of shared memory, but a block on ", cuda.name, " has ", most);
   }
-  const cu::Status status = cuda.api.FuncSetAttribute(kernel.function, cu::kWorkgroupBytes,
-                                                      static_cast<int>(kernel.workgroup_bytes));
+  const cu::Status status =
+      cuda.api.FuncSetAttribute(kernel.function, cu::kWorkgroupBytes, static_cast<int>(bytes));
   return status == cu::kSuccess ? nullptr : cuda.Failed("asking for shared memory", status);
+}
+
+// Reads the needs of launches of some sizes, which start at number `at`.
+std::vector<WorkgroupNeed> NeedsOfSizes(const std::vector<std::int64_t>& numbers, std::size_t at) {
+  std::vector<WorkgroupNeed> needs;
+  while (at + 2 <= numbers.size()) {
+    WorkgroupNeed need{numbers[at]};
+    const auto count = static_cast<std::size_t>(numbers[at + 1]);
+    at += 2;
+    for (std::size_t i = 0; i < count && at + 3 <= numbers.size(); ++i, at += 3)
+      need.ranges.push_back({numbers[at], numbers[at + 1], numbers[at + 2]});
+    needs.push_back(std::move(need));
+  }
+  return needs;
 }
 
 Error TakeNeeds(CudaDevice& cuda, cu::ModuleId module, const char* name, CudaKernel* kernel) {
   std::vector<std::int64_t> needs;
   KDL_RETURN_IF_ERROR(ReadNeeds(cuda, module, name, &needs));
-  if (needs.empty()) return nullptr;
-  kernel->workgroup_bytes = needs[0];
-  constexpr std::size_t kNumbers = 5;  // number of values for each tensor map
-  for (std::size_t at = 2; at + kNumbers <= needs.size(); at += kNumbers)
+  if (needs.size() < 2) return nullptr;
+  std::size_t at = 2;
+  for (std::int64_t map = 0; map < needs[1] && at + 5 <= needs.size(); ++map, at += 5)
     kernel->maps.push_back({needs[at], needs[at + 1], needs[at + 2], needs[at + 3], needs[at + 4]});
+  kernel->needs = NeedsOfSizes(needs, at + 1);
+  std::stable_sort(kernel->needs.begin(), kernel->needs.end(),
+                   [](const WorkgroupNeed& a, const WorkgroupNeed& b) {
+                     return a.workgroup_bytes > b.workgroup_bytes;
+                   });
+  kernel->needs.push_back({needs[0]});
   return ReserveWorkgroupMemory(cuda, name, *kernel);
 }
 
@@ -106,14 +127,28 @@ Error MakeKernel(CudaDevice& cuda, cu::ModuleId module, const char* name, CudaKe
   status = cuda.api.FuncGetAttribute(&kernel->threads, cu::kMostThreads, kernel->function);
   if (status != cu::kSuccess) return cuda.Failed("asking for a kernel's size", status);
   KDL_RETURN_IF_ERROR(TakeNeeds(cuda, module, name, kernel));
-  status = cuda.api.OccupancyMaxActiveBlocksPerMultiprocessor(
-      &kernel->resident, kernel->function, kernel->threads,
-      static_cast<std::size_t>(kernel->workgroup_bytes));
-  if (status != cu::kSuccess) return cuda.Failed("asking how many blocks fit", status);
+  for (WorkgroupNeed& need : kernel->needs) {
+    status = cuda.api.OccupancyMaxActiveBlocksPerMultiprocessor(
+        &need.resident, kernel->function, kernel->threads,
+        static_cast<std::size_t>(need.workgroup_bytes));
+    if (status != cu::kSuccess) return cuda.Failed("asking how many blocks fit", status);
+  }
   return nullptr;
 }
 
+bool IsIn(const SizeRange& range, const std::int64_t* sizes) {
+  return range.least <= sizes[range.size] && sizes[range.size] <= range.most;
+}
+
 }  // namespace
+
+const WorkgroupNeed& NeedOf(const CudaKernel& kernel, const std::int64_t* sizes) {
+  return *std::find_if(
+      kernel.needs.begin(), kernel.needs.end() - 1, [&](const WorkgroupNeed& need) {
+        return std::all_of(need.ranges.begin(), need.ranges.end(),
+                           [&](const SizeRange& range) { return IsIn(range, sizes); });
+      });
+}
 
 kdl_error* LoadCudaModule(void* device, const kdl_image* image, void** module) {
   std::unique_ptr<CudaModule> loaded;
@@ -145,13 +180,14 @@ Error FindCudaKernel(CudaDevice& cuda, CudaModule& module, const kdl_variant& va
   return nullptr;
 }
 
-std::int64_t CudaCoresOf(void* device, void* module, const kdl_variant* variant) {
+std::int64_t CudaCoresOf(void* device, void* module, const kdl_variant* variant,
+                         const kdl_args* args) {
   CudaDevice& cuda = CudaDevice::FromHandle(device);
   const CudaKernel* kernel = nullptr;
   if (cuda.lost.Told() != nullptr) return 0;
   if (FindCudaKernel(cuda, *static_cast<CudaModule*>(module), *variant, &kernel) != nullptr)
     return 0;
-  return std::int64_t{cuda.multiprocessors} * std::max(kernel->resident, 1);
+  return std::int64_t{cuda.multiprocessors} * std::max(NeedOf(*kernel, args->dims).resident, 1);
 }
 
 }  // namespace kdl::runtime

@@ -126,6 +126,9 @@ struct Kernel {
   std::size_t local_bytes = 0;
   std::size_t registers = 0;
   unsigned threads = 1024;  // maximum number of threads in a block
+
+  // Returns the address of the shared memory that a launch provides, which is after the kernel's own.
+  std::size_t SharedOfLaunch() const { return (shared_bytes + 63) / 64 * 64; }
 };
 
 constexpr unsigned kWarp = 32;

@@ -72,7 +72,7 @@ class BlockRun {
       : kernel_(kernel),
         params_(params),
         host_of_(host_of),
-        shared_(kernel.shared_bytes + size.workgroup_bytes, '\x5a'),
+        shared_(kernel.SharedOfLaunch() + size.workgroup_bytes, '\x5a'),
         touched_(shared_.size()) {}
 
   void RunThreads(unsigned block, unsigned threads) {

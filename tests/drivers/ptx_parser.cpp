@@ -205,8 +205,8 @@ class Reader {
     }
     const auto symbol = symbols_.find(std::string(text));
     if (symbol != symbols_.end()) return {-1, symbol->second};
-    // This is the launch's dynamic shared memory. Kernels that use it have no other shared memory.
-    if (text.ends_with("_workgroup") && kernel_.shared_bytes == 0) return {-1, 0};
+    // This is the launch's dynamic shared memory. The kernel's own has been declared before its first instruction.
+    if (text.ends_with("_workgroup")) return {-1, kernel_.SharedOfLaunch()};
     if (text.starts_with("0f") || text.starts_with("0d"))
       return {-1, std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16)};
     if (text.empty() || (text[0] != '-' && std::isdigit(static_cast<unsigned char>(text[0])) == 0))

@@ -85,15 +85,31 @@ class MapNeed:
     swizzle: int
 
 
+@dataclasses.dataclass
+class SharedNeed:
+    """The bytes of shared memory that a launch needs if each (index of a size, least, most) applies to it."""
+    bytes: int
+    ranges: list
+
+    def applies(self, sizes):
+        return all(least <= sizes[index] <= most for index, least, most in self.ranges)
+
+
 def read_needs(text, entry):
-    """Returns (bytes of shared memory, maps, bytes of global memory for each core) that a launch must
-    provide."""
+    """Returns (needs of shared memory, maps, bytes of global memory for each core) that a launch must
+    provide. The first need applies to all launches."""
     found = re.search(rf"{entry}_launch\[(\d+)\] = \{{([\d, ]+)\}}", text)
     if not found:
-        return 0, [], 0
+        return [SharedNeed(0, [])], [], 0
     raw = bytes(map(int, found[2].split(","))).ljust(int(found[1]), b"\0")
     shared, count, *numbers = struct.unpack(f"<{len(raw) // 8}q", raw)
-    return shared, [MapNeed(*numbers[at:at + 5]) for at in range(0, 5 * count, 5)], numbers[-1]
+    maps = [MapNeed(*numbers[at:at + 5]) for at in range(0, 5 * count, 5)]
+    needs, (core_bytes, *rest) = [SharedNeed(shared, [])], numbers[5 * count:]
+    while rest:
+        size, count, *rest = rest
+        needs.append(SharedNeed(size, [tuple(rest[at:at + 3]) for at in range(0, 3 * count, 3)]))
+        rest = rest[3 * count:]
+    return needs, maps, core_bytes
 
 
 class Kernel:
@@ -107,7 +123,7 @@ class Kernel:
         (self.entry,) = [e for e in re.findall(r"\.entry (\w+)\(", text) if re.fullmatch(rf"kdl_{entry or name}_\d+", e)]
         body = re.search(rf"\.entry {self.entry}\(.*?^\}}", text, re.DOTALL | re.MULTILINE)[0]
         self.threads = int(re.search(r"\.maxntid (\d+)", body)[1])
-        self.shared_bytes, self.maps, self.core_bytes = read_needs(text, self.entry)
+        self.shared_needs, self.maps, self.core_bytes = read_needs(text, self.entry)
         self.check_body(body)
         self.function = self.load(path, text)
 
@@ -134,15 +150,17 @@ class Kernel:
             raise RuntimeError(f"{path}: {self.driver.text_of(status)}: {log.value.decode(errors='replace')}")
         function = ctypes.c_void_p()
         self.driver.cuModuleGetFunction(ctypes.byref(function), module, self.entry.encode())
-        if self.shared_bytes:
-            self.driver.cuFuncSetAttribute(function, DYNAMIC_SHARED_BYTES, ctypes.c_int(self.shared_bytes))
+        if most := max(need.bytes for need in self.shared_needs):
+            self.driver.cuFuncSetAttribute(function, DYNAMIC_SHARED_BYTES, ctypes.c_int(most))
         return function
 
     def bind(self, sizes, given, workspace, record, cores):
         """Prepares launches. `sizes` maps names to sizes. `given` maps each name to a number, or to the
         (address, bytes of an element) of a dense tensor. `workspace` is the address of `core_bytes` for each
         core, and `record` the address of RECORD_NUMBERS zeros. Returns how many tensor maps could be made."""
-        numbers = [cores, 0, 0, 0] + [sizes[name] for name in size_names(self.params)]
+        extents = [sizes[name] for name in size_names(self.params)]
+        self.shared_bytes = max(need.bytes for need in self.shared_needs if need.applies(extents))
+        numbers = [cores, 0, 0, 0] + extents
         memories, tensors = [workspace, record, record, record], []
         for param in self.params:
             if param.dims is None:

@@ -20,8 +20,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/gpu")]
 import ptxas  # noqa: E402
+from ptx_kernel import read_needs  # noqa: E402
 from shared import checks, seeds  # noqa: E402
 
 LEVELS = ["sm_80", "sm_90a"]
@@ -98,8 +99,8 @@ ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DO
 KERNEL = re.compile(r"^kernel @\"?([^\s\"]+)\"? .*?\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 USED = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n"
                   r"ptxas info\s+: Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
-# The dynamic shared memory of a launch: the first of the numbers that a kernel provides for launches.
-BROUGHT = re.compile(r"^\.visible \.global \.align 8 \.b8 (\w+)_launch\[\d+\] = \{([\d, ]+)\};", re.MULTILINE)
+# The numbers that a kernel provides for launches, among them the bytes of dynamic shared memory.
+BROUGHT = re.compile(r"^\.visible \.global \.align 8 \.b8 (\w+)_launch\[\d+\] = ", re.MULTILINE)
 # Instructions that would round differently from the source: a product and a sum that the assembler may fuse,
 # flushing, approximations. The only exception is the reciprocal at the start of integer divisions
 # (codegen/ptx/divide.cpp).
@@ -187,7 +188,7 @@ def assembled(file, level, text):
     done = subprocess.run([ptxas.path(), f"-arch={level}", "-v", "-o", "/dev/null", text], capture_output=True, text=True, timeout=600)
     said = done.stdout + done.stderr
     checks.expect(f"ptxas takes {file} for {level}", done.returncode == 0 and "C75" not in said, said)
-    brought = {name: int.from_bytes(map(int, numbers.split(",")[:8]), "little") for name, numbers in BROUGHT.findall(text.read_text())}
+    brought = {name: max(need.bytes for need in read_needs(text.read_text(), name)[0]) for name in BROUGHT.findall(text.read_text())}
     for name, shared in brought.items():
         checks.expect(f"{name} of {file} takes what a block may have: {shared} ({level})", 0 <= shared <= MOST_SHARED[level])
     used = [Used(file, level, name, int(registers), int(stores) + int(loads), int(stack), int(shared or 0) + brought.get(name, 0))

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "codegen/llvm/workgroup/emitter.h"
+#include "codegen/ptx/launch_memory.h"
 #include "codegen/ptx/tensor_map.h"
 
 namespace kdl::codegen::ptx {
@@ -34,7 +35,8 @@ struct PtxEmitter final : WorkgroupEmitter {
  private:
   void AddMaps();
   bool NeedsWorkgroupMemoryOfLaunch() const;
-  int64_t WorkgroupsAtOnce() const;
+  llvm::Value* WorkgroupMemoryOfLaunch();
+  int64_t WorkgroupsAtOnce(int64_t bytes) const;
   // Defined in tensor_tiles.cpp:
   void EmitTileCopy(ir::Op* op);
   void EmitTileCopyFits(ir::Op* op);
@@ -48,7 +50,8 @@ struct PtxEmitter final : WorkgroupEmitter {
   std::vector<TensorMap> maps_;
   bool steps_open_ = false;           ///< whether some matrix instructions are not committed yet
   llvm::Value* workgroup_ = nullptr;  ///< shared memory that the launch provides
-  int64_t workgroup_bytes_ = 0;       ///< shared memory bytes used so far
+  LaunchMemory launch_memory_;        ///< the buffers in that memory
+  int64_t static_bytes_ = 0;          ///< of shared memory that the kernel declares
 };
 
 /// Expands divisions that the assembler would turn into function calls.

@@ -4,7 +4,9 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/ptx/emitter.h"
@@ -131,14 +133,12 @@ void PtxEmitter::Declare() {
   prints = function->getArg(4);
   Annotate(*this, "kernel", 1);
   Annotate(*this, "maxntidx", kernel.workgroup);  // a limit that the driver can report
-  if (int64_t workgroups = WorkgroupsAtOnce(); workgroups > 0)
-    Annotate(*this, "minctasm", workgroups);
 }
 
 /// Returns the number of workgroups whose registers should fit into a multiprocessor at the same time, or 0
-/// if the assembler should decide. For long kernels, the assembler would spill registers to make room for
+/// if the assembler should decide. A workgroup has `bytes` of shared memory. For long kernels, the assembler would spill registers to make room for
 /// more workgroups than shared memory allows, or than are needed to hide latency.
-int64_t PtxEmitter::WorkgroupsAtOnce() const {
+int64_t PtxEmitter::WorkgroupsAtOnce(int64_t bytes) const {
   constexpr int64_t kLong = 256;         // ops; a shorter kernel without f64 has enough registers
   constexpr int64_t kWithRegisters = 3;  // workgroups, if each thread keeps a block of a product
   constexpr int64_t kMost = 6;           // workgroups, with 80 registers for each of 128 threads
@@ -155,7 +155,7 @@ int64_t PtxEmitter::WorkgroupsAtOnce() const {
     steps |= op->kind() == ir::OpKind::Mma;
     keeps |= IsHeld(*op);
   });
-  int64_t in_workgroup = of_multiprocessor / (ir::WorkgroupBytes(kernel) + kWorkgroupOfDriver);
+  int64_t in_workgroup = of_multiprocessor / (bytes + kWorkgroupOfDriver);
   if (in_workgroup < 2) return 1;
   // Two large workgroups fit on a multiprocessor at the same time, with 128 registers for each thread. One
   // workgroup computes while the other one waits.
@@ -202,38 +202,66 @@ bool PtxEmitter::NeedsWorkgroupMemoryOfLaunch() const {
   return !maps_.empty() || ir::WorkgroupBytes(kernel) > kWorkgroupOfText;
 }
 
+/// Returns the shared memory that the launch provides.
+llvm::Value* PtxEmitter::WorkgroupMemoryOfLaunch() {
+  if (workgroup_) return workgroup_;
+  int64_t alignment =
+      NeedsWorkgroupMemoryOfLaunch() ? kWorkgroupAlignment : int64_t{KDL_SCRATCH_ALIGNMENT};
+  workgroup_ =
+      NewGlobal(*this, code.entry + "_workgroup", llvm::ArrayType::get(builder.getInt8Ty(), 0),
+                kShared, static_cast<uint64_t>(alignment), nullptr);
+  return workgroup_;
+}
+
 /// Allocates a buffer in shared memory. If the kernel uses tensor maps, or needs more shared memory than it
-/// may declare statically, the launch provides all of its shared memory as one block.
+/// may declare statically, the launch provides all of its shared memory as one block. The launch also provides the memory
+/// of buffers that only launches of some sizes use, and of those that can share memory with them.
 llvm::Value* PtxEmitter::InWorkgroupMemory(const ir::Value* buffer) {
   int64_t bytes = ir::WorkgroupBytes(buffer->type());
+  Conditions conditions = ConditionsAround(kernel, buffer->def());
+  if (!conditions.ranges.empty() || launch_memory_.CanShare(conditions)) {
+    auto* place = llvm::GetElementPtrInst::CreateInBounds(
+        builder.getInt8Ty(), WorkgroupMemoryOfLaunch(), {builder.getInt64(0)});
+    launch_memory_.Add(place, bytes, conditions);
+    return builder.Insert(place, buffer->name().str());
+  }
   if (!NeedsWorkgroupMemoryOfLaunch()) {
     llvm::Type* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(bytes));
     // No kernel has a name with this prefix.
     std::string name = fmt::format("near_{}_{}", code.entry, buffer->name().text());
+    static_bytes_ += bytes;
     return NewGlobal(*this, name, type, kShared, KDL_SCRATCH_ALIGNMENT,
                      llvm::PoisonValue::get(type));
   }
-  if (!workgroup_)
-    workgroup_ =
-        NewGlobal(*this, code.entry + "_workgroup", llvm::ArrayType::get(builder.getInt8Ty(), 0),
-                  kShared, kWorkgroupAlignment, nullptr);
-  if (buffer->def()->HasAttr(ir::AttrKey::Swizzle))
-    workgroup_bytes_ =
-        (workgroup_bytes_ + kWorkgroupAlignment - 1) / kWorkgroupAlignment * kWorkgroupAlignment;
-  auto offset = static_cast<uint64_t>(workgroup_bytes_);
-  workgroup_bytes_ += bytes;
-  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), workgroup_, offset,
-                                            buffer->name().str());
+  bool is_swizzled = buffer->def()->HasAttr(ir::AttrKey::Swizzle);
+  int64_t offset = launch_memory_.Reserve(bytes, is_swizzled ? kWorkgroupAlignment : 1);
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), WorkgroupMemoryOfLaunch(),
+                                            static_cast<uint64_t>(offset), buffer->name().str());
 }
 
 void PtxEmitter::Finish() {
-  if (workgroup_bytes_ == 0 && code.scratch_bytes == 0) return;
-  std::vector<uint64_t> numbers = {static_cast<uint64_t>(workgroup_bytes_), maps_.size()};
+  std::vector<LaunchMemory::Need> needs = launch_memory_.Finish();
+  int64_t most = std::ranges::max(needs, {}, &LaunchMemory::Need::bytes).bytes;
+  int64_t bytes = launch_memory_.empty() ? ir::WorkgroupBytes(kernel) : static_bytes_ + most;
+  if (int64_t workgroups = WorkgroupsAtOnce(bytes); workgroups > 0)
+    Annotate(*this, "minctasm", workgroups);
+  if (!workgroup_ && code.scratch_bytes == 0) return;
+  std::vector<uint64_t> numbers;
+  auto add = [&](int64_t number) { numbers.push_back(static_cast<uint64_t>(number)); };
+  add(needs[0].bytes);
+  numbers.push_back(maps_.size());
   for (const TensorMap& map : maps_) {
     for (int64_t number : {map.tensor, map.row_dimension, map.rows, map.panel, map.swizzle})
-      numbers.push_back(static_cast<uint64_t>(number));
+      add(number);
   }
-  numbers.push_back(static_cast<uint64_t>(code.scratch_bytes));
+  add(code.scratch_bytes);
+  for (const LaunchMemory::Need& need : std::span(needs).subspan(1)) {
+    add(need.bytes);
+    numbers.push_back(need.ranges.size());
+    for (const SizeRange& range : need.ranges) {
+      for (int64_t number : {range.size, range.least, range.most}) add(number);
+    }
+  }
   auto* values = llvm::ConstantDataArray::get(context(), numbers);
   NewGlobal(*this, code.entry + "_launch", values->getType(), kGlobal, sizeof numbers[0], values);
 }
