@@ -12,6 +12,7 @@
 #include "passes/rewriting/structured.h"
 #include "proofs/proofs.h"
 #include "targets/simt/passes.h"
+#include "targets/simt/reduce_blocks_together.h"
 
 // keep-rows: loads a long row that several loops read into workgroup memory, if it fits there, so that it is read only
 // once from global memory. The rows of a block are then handled one after the other. A workgroup has too many threads for
@@ -37,8 +38,8 @@ namespace {
 constexpr int64_t kKeptRowBytes = 32 << 10;
 // A row is long if each of 128 threads has 32 elements of it. Between rows, threads wait at several barriers.
 constexpr int64_t kLongRow = 4096;
-// If reductions have shorter blocks, their barriers take longer than loading the row again (tests/gpu/NOTES.md).
-constexpr int64_t kLeastBlock = 1024;
+// If reductions have shorter blocks, their sums need more memory than is left of a sixth of a multiprocessor.
+constexpr int64_t kLeastBlock = 512;
 
 /// The loads of one row of a tensor at the points of elementwise loops.
 struct Row {
@@ -380,6 +381,7 @@ void RunKeepRows(PassContext& context, ir::Function& kernel) {
     std::vector<Row> rows = block.RowsReadAgain();
     if (!rows.empty()) RowKeeper(context.module, kernel, block, rows).KeepRows();
   }
+  ReduceBlocksTogether(context.module, kernel);
 }
 
 }  // namespace kdl::simt

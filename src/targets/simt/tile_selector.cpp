@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +56,8 @@ struct Role {
   bool columns = false;  ///< the last axis of such a contraction's result
   bool summed = false;   ///< reduced in sequential order by something else
   bool sums = false;     ///< contiguous, and kept by such a reduction
+  bool dotted = false;   ///< reduced by a product of a matrix and a vector, or its rows
+  bool reread = false;   ///< columns of rows that several loops read, one of which reduces them
   bool turned = false;   ///< contiguous in one tensor, and not in another one of the same rank
   int64_t bytes = 0;     ///< the bytes of the largest element, if the kernel has no other axis
 };
@@ -76,6 +80,15 @@ constexpr int64_t kTurned = 32;
 
 constexpr int64_t kColumns = 256;  // of blocks that are contiguous in memory
 
+// The columns in a block of rows that can be kept in workgroup memory. Each block has 64 sums, so with shorter blocks these
+// would need more of that memory. With longer ones, short rows would be divided among few threads.
+constexpr int64_t kRereadColumns = 1024;
+
+// The block of a product of a matrix and a vector. Between blocks, threads wait at barriers, so blocks are long, and each
+// element of the vector is used for many rows (tests/gpu/NOTES.md: matvec).
+constexpr int64_t kDottedColumns = 512;
+constexpr int64_t kDottedRows = 16;
+
 // The number of bytes in a row of terms, if tensor tiles are copied.
 constexpr int64_t kRowBytes = 128;
 
@@ -90,6 +103,8 @@ int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
   if (role.kept) return product == Product::None ? 32 : 128;
   if (role.sums) return kSummedColumns;
   if (role.summed) return kSummedRows;
+  if (role.dotted) return role.along ? kDottedColumns : kDottedRows;
+  if (role.reread) return kRereadColumns;
   if (role.turned) return kTurned;
   if (role.bytes > 0 && facts.vector_bytes > 0)
     return std::max(facts.threads * kBytesInFlight / role.bytes, kColumns);
@@ -110,6 +125,9 @@ Role FindRole(const ir::Function& kernel, Name generic, bool streams) {
       0;  // the dimensions of the largest access whose last index is a block of the axis
   size_t most_other = 0;  // the same, if another index is
   bool folds = false;
+  bool in_lanes = false;  // whether the axis is reduced in 64-lane order
+  std::map<const ir::Value*, std::set<const ir::Value*>>
+      read;  // the blocks along which each tensor is read
   auto is_extent = [&](ir::AxisId axis) {
     Size extent = kernel.axis(axis).extent;
     return extent && extent->kind == SizeKind::Symbol && extent->symbol == generic;
@@ -119,12 +137,15 @@ Role FindRole(const ir::Function& kernel, Name generic, bool streams) {
       const ir::AxisList& kept = op->result()->type()->axes;
       bool is_folded = std::ranges::any_of(op->attr<AttrKey::Axes>(), is_extent);
       bool keeps = std::ranges::any_of(kept, is_extent);
-      bool in_lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
+      bool has_lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
+      in_lanes |= has_lanes && is_folded && op->kind() == ir::OpKind::Reduce;
       if (op->kind() == ir::OpKind::Contraction && (kept.size() > 1 || !streams)) {
         role.folded |= is_folded;
         role.kept |= keeps;
         role.columns |= !kept.empty() && is_extent(kept.back());
-      } else if (streams && !in_lanes && !kept.empty()) {
+      } else if (streams && op->kind() == ir::OpKind::Contraction && has_lanes) {
+        role.dotted |= is_folded || keeps;
+      } else if (streams && !has_lanes && !kept.empty()) {
         role.summed |= is_folded;
         role.sums |= keeps;
       }
@@ -140,15 +161,20 @@ Role FindRole(const ir::Function& kernel, Name generic, bool streams) {
     for (size_t d = 0; d < dims.size(); ++d) {
       size_t& most = d + 1 == dims.size() ? most_along : most_other;
       for (const ir::AccessTerm& term : dims[d].terms) {
-        ir::Type type = op->Segment(index)[term.operand]->type();
+        const ir::Value* block = op->Segment(index)[term.operand];
+        ir::Type type = block->type();
         bool has_axis = type->kind == ir::TypeKind::Block && is_extent(type->axes[0]);
         if (has_axis) most = std::max(most, dims.size());
+        if (has_axis && op->kind() == ir::OpKind::Load) read[ir::TensorOf(op)].insert(block);
       }
     }
   });
   // Rows that also have one number each, such as their sum, are rows.
   role.along = most_along > 0 && (most_along >= most_other || !streams);
   role.turned = role.along && streams && most_along == most_other;
+  role.reread = role.along && in_lanes && std::ranges::any_of(read, [](const auto& blocks) {
+                  return blocks.second.size() > 1;
+                });
   role.sums &= role.along;
   role.summed &= !role.along;
   if (kernel.axes.size() > 1 || folds) role.bytes = 0;
@@ -232,13 +258,16 @@ std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
 
 /// Returns the tiles that reductions read and produce. Other tiles need no memory, because elementwise loops
 /// use only one of their elements at a time. The tile to which a contraction adds uses the same memory as the
-/// contraction's result.
-std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
+/// contraction's result. If rows are read again, lanes compute the elements that only a reduction needs.
+std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel, bool rereads) {
   std::unordered_set<const ir::Value*> tiles;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     if (!IsFold(op)) return;
     bool goes_on = op->kind() == ir::OpKind::Contraction;
     size_t read = goes_on ? size_t{ir::ContractionOp::at_into} : op->operands().size();
+    bool has_lanes =
+        op->kind() == ir::OpKind::Reduce && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
+    if (rereads && has_lanes && op->operand(0)->uses().size() == 1) read = 0;
     std::ranges::copy_if(std::span(op->operands()).first(read), std::inserter(tiles, tiles.end()),
                          IsTile);
     std::ranges::copy_if(op->results(), std::inserter(tiles, tiles.end()), IsTile);
@@ -266,6 +295,9 @@ std::string_view DescribeRole(const Role& role) {
   if (role.kept) return role.columns ? "columns of a product" : "rows of a product";
   if (role.sums) return "columns whose rows are added";
   if (role.summed) return "rows that are added";
+  if (role.dotted)
+    return role.along ? "columns of a matrix times a vector" : "rows of a matrix times a vector";
+  if (role.reread) return "columns of rows that are read again";
   if (role.turned) return "contiguous in memory in one tensor, but not in another";
   return role.along ? "contiguous in memory" : "rows";
 }
@@ -305,9 +337,12 @@ class TileSelector final : public passes::TileSelector {
     const MmaShape* instruction = nullptr;
     Product product = OnlyProduct(facts_, kernel, instruction);
     std::vector<int64_t> extents;
+    bool rereads = false;
     for (const ir::Generic& generic : kernel.generics) {
       if (!generic.is_auto || !generic.values.empty()) continue;
       Role role = FindRole(kernel, generic.name, facts_.workgroup_limit == 0);
+      role.reread &= facts_.copy_bytes > 0;  // otherwise rows are not kept
+      rereads |= role.reread;
       extents.push_back(Chosen(generic, Wanted(facts_, role, product, instruction)));
       trace += fmt::format("  {}: {}, {} at first\n", generic.name.text(), DescribeRole(role),
                            extents.back());
@@ -318,7 +353,8 @@ class TileSelector final : public passes::TileSelector {
     } else if (product == Product::None) {
       // Tiles that do not fit into workgroup memory are placed in global memory.
       std::vector<int64_t> first = extents;
-      bool fits = MakeFit(kernel, FoldedTiles(kernel), MostBytes(facts_, kernel), extents, trace);
+      bool fits =
+          MakeFit(kernel, FoldedTiles(kernel, rereads), MostBytes(facts_, kernel), extents, trace);
       // If a product's tiles do not fit with any choice, the first choice is used, because it reads the least
       // from global memory.
       if (!fits && Multiplies(kernel)) {
