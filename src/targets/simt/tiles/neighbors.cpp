@@ -68,9 +68,9 @@ Value* SidePoints::IsRowInside(const passes::ElementAccess& access) {
   for (size_t d = 0; d + 1 < map.dims.size(); ++d) {
     const ir::AccessDim& dim = map.dims[d];
     Value* index = passes::IndexValue(b_, dim, access.index);
-    bool is_near = access.in_domain[d] && IsConstant(dim.offset);
-    if (!is_near || dim.offset->value < 0) ask(b_.Ge(index, b_.I64(0)));
-    if (!is_near || dim.offset->value > 0)
+    bool is_walked = access.in_domain[d] && IsConstant(dim.offset);
+    if (!is_walked || dim.offset->value < 0) ask(b_.Ge(index, b_.I64(0)));
+    if (!is_walked || dim.offset->value > 0)
       ask(b_.Lt(index, b_.SizeValue(access.tensor->type()->dims[d])));
   }
   return inside;
