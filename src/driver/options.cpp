@@ -257,13 +257,13 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   bool selects = options.tiles || options.schedule || options.perf || options.assembly;
   if (is_report && !selects && !options.kernel.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
-  if (is_report && !options.trace && !options.plot.empty())
-    diagnostics.Report(diag::OptionNeedsOption, {}, "--plot", "--trace");
+  if (is_report && !options.trace && options.times.empty() && !options.plot.empty())
+    diagnostics.Report(diag::OptionNeedsOption, {}, "--plot", "--trace or --times");
   if ((options.tiles || options.schedule || options.copies || options.trace) &&
       !options.html.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--html",
                        "--workspace, --placement, --communication, --perf or --asm");
-  constexpr std::string_view kOnlyCommunication[] = {"program", "set", "arg", "ranks"};
+  constexpr std::string_view kOnlyCommunication[] = {"program", "set", "arg", "ranks", "times"};
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);
     if (info == nullptr || info->commands == kAllCommands || info->name == "all") continue;

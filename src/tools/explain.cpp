@@ -205,6 +205,14 @@ void Show(driver::Session& s, const Report& report) {
   }
 }
 
+/// Writes the picture that --plot names, if it does.
+template <class Draw>
+void WritePlot(driver::Session& s, Draw draw) {
+  const std::string& plot = s.options.plot;
+  if (!plot.empty() && driver::MayWrite({plot}, "name another file after --plot", s.diagnostics))
+    driver::WriteOutputFiles({{plot, draw()}}, s.diagnostics);
+}
+
 /// Reports the workspaces of pipes. Compilation stops once the layout of the pipes is known.
 void ExplainWorkspaces(driver::Session& s) {
   driver::Compilation made = DecideTargets(s);
@@ -273,6 +281,7 @@ void ExplainCommunication(driver::Session& s) {
   if (!report) return;
   Show(s, *report);
   driver::AddJson("communication", CommunicationJson(*report));
+  WritePlot(s, [&] { return ScalingSvg(report->scaling, report->program, false); });
 }
 
 /// Reports the time line of a trace, and draws it if that is requested.
@@ -286,11 +295,7 @@ void ExplainTrace(driver::Session& s) {
     return;
   }
   s.printed = ProfileText(*spans);
-  const std::string& plot = s.options.plot;
-  if (plot.empty() || !driver::MayWrite({plot}, "name another file after --plot", s.diagnostics))
-    return;
-  std::string title = fmt::format("Time line of {}", file);
-  driver::WriteOutputFiles({{plot, TimeLineSvg(*spans, title)}}, s.diagnostics);
+  WritePlot(s, [&] { return TimeLineSvg(*spans, fmt::format("Time line of {}", file)); });
 }
 
 /// Shows the instructions of kernels next to the source. Only code with debug information has source lines.

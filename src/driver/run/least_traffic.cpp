@@ -12,12 +12,14 @@ using interp::EventId;
 using interp::TensorId;
 
 LeastTraffic::LeastTraffic(const ir::Module& kernels, RankGrid grid)
-    : MemoryHost(kernels, 1, {.reads = &reads_}), kernels_(kernels), grid_(std::move(grid)) {}
+    : GridHost(std::move(grid), kernels, 1, interp::RunOptions{.reads = &reads_}),
+      kernels_(kernels) {}
 
 Result<TensorId> LeastTraffic::Alloc(const interp::AllocRequest& request) {
   Result<TensorId> made = MemoryHost::Alloc(request);
   if (made.ok() && !request.rank_axes.empty())
-    owned_[*made] = {Ownership(grid_, request.sizes, request.rank_axes, request.rank_blocks), {}};
+    owned_[*made] = {Ownership(this->grid(), request.sizes, request.rank_axes, request.rank_blocks),
+                     {}};
   return made;
 }
 
@@ -80,7 +82,7 @@ void LeastTraffic::CountReads(TensorId view, const std::vector<bool>& reads, boo
                    static_cast<const std::byte*>(whole.data)) /
                   Bytes(whole.scalar);
   int64_t begin = is_everywhere ? 0 : of.rank;
-  int64_t end = is_everywhere ? grid_.count() : of.rank + 1;
+  int64_t end = is_everywhere ? grid().count() : of.rank + 1;
   for (size_t n = 0; n < reads.size(); ++n) {
     if (!reads[n]) continue;
     int64_t offset = first + static_cast<int64_t>(n);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver/ranks/boxes.h"
+#include "driver/ranks/grid_host.h"
 #include "driver/run/arguments.h"
 #include "interp/memory_host.h"
 
@@ -16,26 +16,13 @@ namespace kdl::driver {
 /// Runs a program in the interpreter and counts the bytes that ranks must receive: elements that a rank reads, that
 /// another one owns, and that it has not received since they were written. This depends neither on proofs nor on the
 /// fetches in the program. All ranks share one memory, so they read the right values without messages.
-class LeastTraffic final : public interp::MemoryHost {
+class LeastTraffic final : public GridHost<interp::MemoryHost> {
  public:
   /// `kernels` contains the kernels of all launches at tile level, and must outlive this object.
   LeastTraffic(const ir::Module& kernels, RankGrid grid);
 
   int64_t bytes() const { return bytes_; }
 
-  interp::RankCounts Ranks(Name) const override { return {grid_.count(), 0, grid_.count()}; }
-  interp::IndexPart Owned(const interp::OwnedRequest& request) const override {
-    return grid_.Owned(request.size, request.rank, request.axis);
-  }
-  int64_t CountOwnedBlocks(const interp::OwnedBlocksRequest& request) const override {
-    const interp::OwnedRequest& of = request.dimension;
-    return grid_.CountOwnedBlocks(of.size, of.rank, of.axis, request.length);
-  }
-  interp::IndexPart OwnedBlock(const interp::OwnedBlocksRequest& request,
-                               int64_t number) const override {
-    const interp::OwnedRequest& of = request.dimension;
-    return grid_.OwnedBlock(of.size, of.rank, of.axis, request.length, number);
-  }
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   interp::TensorId RankMemory(interp::TensorId tensor, int64_t rank) override;
   interp::TensorId View(const interp::ViewRequest& request) override;
@@ -60,7 +47,6 @@ class LeastTraffic final : public interp::MemoryHost {
   void CountRead(interp::TensorId tensor, int64_t offset, int64_t rank);
 
   const ir::Module& kernels_;
-  RankGrid grid_;
   int64_t bytes_ = 0;
   std::vector<std::vector<bool>> reads_;  ///< those of the last launch, by tensor argument
   std::map<interp::TensorId, RankView> views_;

@@ -6,12 +6,15 @@
 
 #include "driver/compile/compile.h"
 #include "driver/diagnostics.h"
+#include "driver/files.h"
 #include "driver/run/arguments.h"
 #include "driver/run/devices.h"
 #include "driver/run/run_program.h"
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
+#include "support/io.h"
 #include "support/rank_limit.h"
+#include "tools/explain/scaling.h"
 
 namespace kdl::tools {
 
@@ -46,6 +49,36 @@ std::optional<driver::RankGrid> FindGrid(driver::Session& s, ir::Module& module,
   return std::nullopt;
 }
 
+/// Returns the grids for which times are predicted: 1, 2, 4 and so on, and `grid` as the last one. A declared shape has only one
+/// size.
+std::vector<driver::RankGrid> GridsUpTo(const driver::RankGrid& grid) {
+  std::vector<driver::RankGrid> grids = {driver::RankGrid()};
+  bool is_line = grid.shape().size() <= 1;
+  for (int64_t ranks = 2; is_line && ranks < grid.count(); ranks *= 2)
+    grids.push_back(driver::RankGrid({ranks}));
+  if (grid.count() > 1) grids.push_back(grid);
+  return grids;
+}
+
+/// Predicts times with the parameters of --times. On error, reports it and returns false.
+bool AddScaling(driver::Session& s, const ir::Module& module, const ir::Function& program,
+                const driver::BoundProgram& bound, const driver::RankGrid& grid,
+                CommunicationReport& report) {
+  const std::string& file = s.options.times;
+  if (file.empty()) return true;
+  std::optional<std::string> text = driver::ReadInputFile(file, kMostOfTool, s.diagnostics);
+  if (!text) return false;
+  Result<RankTimes> times = ParseRankTimes(*text);
+  Result<std::vector<ScalingPoint>> scaling =
+      times.ok() ? PredictScaling(module, program, bound, GridsUpTo(grid), *times)
+                 : times.failure();
+  if (scaling.ok())
+    report.scaling = std::move(*scaling);
+  else
+    s.diagnostics.Report(driver::diag::CannotRead, {}, file, scaling.failure().message);
+  return scaling.ok();
+}
+
 }  // namespace
 
 std::optional<CommunicationReport> ExplainedCommunication(driver::Session& s) {
@@ -74,6 +107,7 @@ std::optional<CommunicationReport> ExplainedCommunication(driver::Session& s) {
     return std::nullopt;
   }
   report->file = s.options.files[0];
+  if (!AddScaling(s, *made.module, *program, *bound, *grid, *report)) return std::nullopt;
   return std::move(*report);
 }
 

@@ -85,6 +85,9 @@ std::string HtmlPage(const CommunicationReport& report) {
   std::string title = fmt::format("Communication in {}", Escaped(report.file));
   std::string body;
   if (TotalTraffic(report).messages > 0) body += MatrixSvg(report);
+  if (!report.scaling.empty())
+    body += fmt::format("<div class=\"picture\">{}</div>\n",
+                        ScalingSvg(report.scaling, report.program, true));
   body += fmt::format("<h2>In words</h2>\n<pre class=\"words\">{}</pre>\n",
                       Escaped(ReportText(report)));
   return HtmlDocument(title, "", body);

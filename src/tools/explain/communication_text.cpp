@@ -89,8 +89,10 @@ std::string ReportText(const CommunicationReport& report) {
   std::string text =
       fmt::format("communication in {}: program {} on {} rank{}{}\n\n", report.file, report.program,
                   report.ranks, report.ranks == 1 ? "" : "s", NumbersText(report));
-  if (TotalTraffic(report).messages == 0) return text + "nothing is sent\n";
-  return text + TensorsText(report) + MemoryText(report) + RemarksText(report) + PairsText(report);
+  text += TotalTraffic(report).messages == 0
+              ? "nothing is sent\n"
+              : TensorsText(report) + MemoryText(report) + RemarksText(report) + PairsText(report);
+  return report.scaling.empty() ? text : text + "\n" + ScalingText(report.scaling);
 }
 
 std::string CommunicationJson(const CommunicationReport& report) {
@@ -112,6 +114,10 @@ std::string CommunicationJson(const CommunicationReport& report) {
     }
     json["tensors"].push_back(std::move(entry));
   }
+  for (const ScalingPoint& point : report.scaling)
+    json["predicted_times"].push_back({{"ranks", point.ranks},
+                                       {"seconds", point.seconds},
+                                       {"computing_seconds", point.computing}});
   return JsonText(json);
 }
 

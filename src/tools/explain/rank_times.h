@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace kdl::tools {
+
+/// The speed of a network, as the parameters of the LogGP model, and of a rank. All times are in seconds.
+struct RankTimes {
+  double latency = 0;       ///< L: until the first byte of a message has arrived
+  double overhead = 0;      ///< o: of the processor, for sending or receiving a message
+  double gap = 0;           ///< g: between two messages of a rank
+  double gap_per_byte = 0;  ///< G: between two bytes of a message
+  double copy_per_byte = 0;
+  double launch = 0;                      ///< of a launch or copy without blocks
+  std::map<std::string, double> kernels;  ///< of all launches of a kernel if there is one rank
+};
+
+/// Reads a JSON object whose members have the names of those above.
+Result<RankTimes> ParseRankTimes(std::string_view text);
+
+}  // namespace kdl::tools
