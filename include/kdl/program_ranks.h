@@ -11,6 +11,10 @@ static inline kdl_ranks* kdl_open_ranks(kdl_program* run, const int64_t* shape, 
   return ranks;
 }
 
+static inline void kdl_use_queue(kdl_program* run, kdl_ranks* ranks, kdl_queue* queue) {
+  if (kdl_goes(run)) kdl_note(run, kdl_ranks_use_queue(ranks, queue), NULL);
+}
+
 static inline int64_t kdl_rank_count(const kdl_program* run, const kdl_ranks* ranks) {
   return kdl_goes(run) ? kdl_ranks_count(ranks) : 0;
 }

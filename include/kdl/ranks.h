@@ -44,6 +44,11 @@ kdl_error* kdl_ranks_create_with(const kdl_transport* transport, const int64_t* 
                                  kdl_ranks** ranks);
 void kdl_ranks_free(kdl_ranks* ranks);
 
+/* Says that a program over ranks uses this handle of a queue, which kdl_queue_own has created. Such a program waits for almost
+ * every operation, to send its results. So the thread that enqueues an operation runs it, unless the operation must wait
+ * or the device orders operations itself. */
+kdl_error* kdl_ranks_use_queue(kdl_ranks* ranks, kdl_queue* queue);
+
 /* Return the number of ranks, and the first and the end of those of this process. */
 int64_t kdl_ranks_count(const kdl_ranks* ranks);
 int64_t kdl_ranks_first(const kdl_ranks* ranks);

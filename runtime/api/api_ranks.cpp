@@ -32,6 +32,13 @@ struct RankTensor {
       0;  // elements that ranks of this process have got since the tensor was written
 };
 
+// Memory for the bytes of a message.
+struct MessageBuffer {
+  std::unique_ptr<char[]> data;
+  std::int64_t room = 0;
+  std::int64_t size = 0;  // how many bytes are used
+};
+
 // Elements of one tensor that a rank sends to another one, if this process has one of these ranks.
 struct RankMessage {
   RankTensor* tensor;
@@ -40,7 +47,7 @@ struct RankMessage {
   std::string cause;
   std::vector<Box> boxes;
   // The elements, box after box, if the other rank belongs to another process. Messages with the same elements share them.
-  std::shared_ptr<std::vector<char>> bytes;
+  std::shared_ptr<MessageBuffer> buffer;
 };
 
 struct RankTraffic {
@@ -139,6 +146,7 @@ struct kdl_ranks {
   std::shared_ptr<const kdl_transport> transport;        // null if all ranks belong to this process
   std::map<const kdl_buffer*, RankTensor> tensors = {};  // by the buffer of the first memory
   std::vector<RankMessage> pending = {};                 // requested since the last finish
+  std::vector<std::shared_ptr<MessageBuffer>> buffers = {};  // of earlier messages
   bool is_started = false;              // whether transfers may use what is requested
   std::vector<kdl_event*> copies = {};  // of the messages that have been started
   std::map<std::pair<std::string, std::string>, RankTraffic> traffic = {};
@@ -173,10 +181,29 @@ struct kdl_ranks {
     return bytes;
   }
 
-  Error Receive(RankMessage& message) {
+  // Gives a message a buffer for its elements, that of an earlier message if it is large enough.
+  void MakeRoom(RankMessage& message) {
     const std::int64_t bytes = BytesOfMessage(message);
-    message.bytes = std::make_shared<std::vector<char>>(static_cast<std::size_t>(bytes));
-    return Error(transport->receive(transport->state, message.from, message.bytes->data(), bytes));
+    auto known = std::ranges::find_if(buffers, [&](const auto& one) { return one->room >= bytes; });
+    if (known == buffers.end() && !buffers.empty()) --known;
+    if (known == buffers.end()) {
+      message.buffer = std::make_shared<MessageBuffer>();
+    } else {
+      std::swap(*known, buffers.back());
+      message.buffer = std::move(buffers.back());
+      buffers.pop_back();
+    }
+    MessageBuffer& buffer = *message.buffer;
+    if (buffer.room < bytes)
+      buffer = {std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(bytes)), bytes};
+    buffer.size = bytes;
+  }
+
+  Error Receive(RankMessage& message) {
+    MakeRoom(message);
+    const MessageBuffer& buffer = *message.buffer;
+    return Error(
+        transport->receive(transport->state, message.from, buffer.data.get(), buffer.size));
   }
 
   // Between two ranks of this process, copies the boxes. Otherwise, packs them and starts to send them.
@@ -191,30 +218,32 @@ struct kdl_ranks {
     }
     if (Has(message.to)) return nullptr;
     KDL_RETURN_IF_ERROR(PackOnce(message));
-    return Error(transport->send(transport->state, message.to, message.bytes->data(),
-                                 static_cast<std::int64_t>(message.bytes->size())));
+    const MessageBuffer& buffer = *message.buffer;
+    return Error(transport->send(transport->state, message.to, buffer.data.get(), buffer.size));
   }
 
   // Packs the elements of a message, unless that has been done for a message with the same elements to another rank.
   Error PackOnce(RankMessage& message) {
     const auto same = std::ranges::find_if(pending, [&](const RankMessage& one) {
-      return one.bytes && one.tensor == message.tensor && one.from == message.from &&
+      return one.buffer && one.tensor == message.tensor && one.from == message.from &&
              one.boxes == message.boxes;
     });
     if (same != pending.end()) {
-      message.bytes = same->bytes;
+      message.buffer = same->buffer;
       return nullptr;
     }
-    message.bytes = std::make_shared<std::vector<char>>();
-    message.bytes->reserve(static_cast<std::size_t>(BytesOfMessage(message)));
+    MakeRoom(message);
+    char* to = message.buffer->data.get();
     for (const Box& box : message.boxes)
-      KDL_RETURN_IF_ERROR(Pack(PartOfRank(message, message.from, box), *message.bytes));
+      KDL_RETURN_IF_ERROR(Pack(PartOfRank(message, message.from, box), to));
     return nullptr;
   }
 
-  static Error Pack(const kdl_array& part, std::vector<char>& bytes) {
-    return WithRows(part, KDL_MAP_READ, [&](const char* row, std::size_t row_bytes) {
-      bytes.insert(bytes.end(), row, row + row_bytes);
+  // Copies the elements to `to`, and moves it to their end.
+  static Error Pack(const kdl_array& part, char*& to) {
+    return WithRows(part, KDL_MAP_READ, [&](const char* row, std::size_t bytes) {
+      std::memcpy(to, row, bytes);
+      to += bytes;
     });
   }
 
@@ -229,7 +258,7 @@ struct kdl_ranks {
   }
 
   Error Unpack(const RankMessage& message) const {
-    const char* from = message.bytes->data();
+    const char* from = message.buffer->data.get();
     for (const Box& box : message.boxes) {
       KDL_RETURN_IF_ERROR(WithRows(PartOfRank(message, message.to, box), KDL_MAP_READ_WRITE,
                                    [&](char* row, std::size_t bytes) {
@@ -264,8 +293,10 @@ struct kdl_ranks {
       Error error(transport->wait_all(transport->state));
       if (!failed) failed = std::move(error);
     }
-    for (const RankMessage& message : pending) {
-      if (!failed && !Has(message.from)) failed = Unpack(message);
+    for (RankMessage& message : pending) {
+      if (!failed && message.buffer && !Has(message.from)) failed = Unpack(message);
+      if (message.buffer.use_count() == 1) buffers.push_back(std::move(message.buffer));
+      message.buffer = nullptr;
     }
     pending.clear();
     is_started = false;
@@ -377,6 +408,16 @@ void kdl_ranks_free(kdl_ranks* ranks) {
   if (ranks == nullptr || ranks->is_started) return;
   for (kdl_event* copy : ranks->copies) kdl_event_free(copy);
   delete ranks;
+}
+
+kdl_error* kdl_ranks_use_queue(kdl_ranks* ranks, kdl_queue* queue) {
+  KDL_RETURN_IF_UNUSABLE(ranks, queue);
+  return Guard(Unwrap(queue)->queue().scheduler(), [&]() -> Error {
+    Caller& caller = *Unwrap(queue);
+    if (!caller.is_own()) return Invalid("the handle of a queue belongs to all of its users");
+    caller.queue().scheduler().RunAtOnce(caller);
+    return nullptr;
+  });
 }
 
 std::int64_t kdl_ranks_count(const kdl_ranks* ranks) { return ranks->grid.count(); }

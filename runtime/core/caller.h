@@ -21,6 +21,8 @@ class Caller final : public Counted {
 
   Queue& queue() const { return queue_; }
   bool is_own() const { return is_own_; }
+  // Whether the thread that enqueues an operation also runs it, if it can start then.
+  bool runs_at_once() const { return runs_at_once_; }
 
  private:
   friend class Scheduler;
@@ -43,6 +45,7 @@ class Caller final : public Counted {
 
   Queue& queue_;
   const bool is_own_;
+  bool runs_at_once_ = false;
   std::uint64_t last_value_ = 0;  // point of the last enqueued operation on the queue's timeline
   FailurePtr failed_;             // the first failure since the caller was last told of one
   std::uint64_t failed_at_ = 0;   // point of the last operation that failed because of `failed_`

@@ -108,13 +108,22 @@ Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
   operation.Leave();  // the queue now owns the operation
   LimitLength(queue);
   MakeReady(queue, true);
-  // Submit all operations that can start to the device now. Submitting does not block this thread.
-  while (queue.waiting_ != nullptr && queue.waiting_->is_ready_ && queue.waiting_->is_early()) {
+  // Submit all operations that can start to the device now, which does not block this thread, or run them.
+  while (queue.waiting_ != nullptr && queue.waiting_->is_ready_ && StartsHere(*queue.waiting_)) {
     Operation* next = queue.waiting_;
     TakeReady(next);
     RunOne(lock, next);
   }
   return nullptr;
+}
+
+bool Scheduler::StartsHere(const Operation& operation) {
+  return operation.is_early() || operation.caller_->runs_at_once();
+}
+
+void Scheduler::RunAtOnce(Caller& caller) {
+  const Lock lock(mutex_);
+  caller.runs_at_once_ = true;
 }
 
 Error Scheduler::RunAndWait(Caller& caller, Operation& operation,
@@ -229,7 +238,7 @@ void Scheduler::MakeReady(Queue& queue, bool is_given_now) {
   if (next->order_ != nullptr) CheckOrder(*next);
   AddReady(next);
   if (waiting_ > 0) changed_.notify_all();
-  if (!is_given_now || !next->is_early()) runners_.Summon(next->is_little() && !next->is_early());
+  if (!is_given_now || !StartsHere(*next)) runners_.Summon(next->is_little() && !next->is_early());
 }
 
 void Scheduler::AddReady(Operation* operation) {

@@ -4,8 +4,8 @@
 // operation starts when it is the first in its queue and every event that it waits for has completed. A
 // device that orders operations itself receives an operation earlier: as soon as it has received everything
 // that the operation waits for. Operations are started by a thread of the runtime (see runners.h), or by a
-// caller's thread that waits for them. They are never started by the thread that enqueued them or made them
-// ready.
+// caller's thread that waits for them. The thread that enqueued them or made them ready only starts those of a
+// caller that asks for it.
 //
 // Some devices notice that an operation has ended only when they are asked to wait for it. They are asked by a
 // caller's thread that waits, or by a thread of the runtime if something else depends on the operation.
@@ -93,6 +93,8 @@ class Scheduler final : private ReadyWork {
   // Waits for the event. Returns the event's failure, or a timeout error. A negative timeout means no limit.
   Error Wait(const Event& event, std::int64_t timeout_ns);
   Error WaitForCaller(Caller& caller);
+  // From now on, the thread that enqueues an operation of the caller runs it, if it can start then.
+  void RunAtOnce(Caller& caller);
   bool IsDone(const Event& event);
   // Finds the device and the queue whose operation the event belongs to; the device is null for a timeline of
   // the caller. Returns whether this device itself can order other work after the operation: it has the
@@ -132,6 +134,8 @@ class Scheduler final : private ReadyWork {
   bool RunFirst(Lock& lock) override;
 
   void Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
+  // Whether the thread that enqueues the operation starts it.
+  static bool StartsHere(const Operation& operation);
   void Register(Operation& operation, std::span<kdl_event* const> after);
   void Finish(Operation& operation, Error error);
   // Lets a thread of the runtime finish the operation. `error` is what the operation's device has reported.

@@ -7,6 +7,7 @@
 #include "core/processor.h"
 #include "host/worker_pool.h"
 #include "kdl/kernel_abi.h"
+#include "kdl/ranks.hpp"
 #include "kdl/runtime.hpp"
 #include "system/threads.h"
 
@@ -30,6 +31,27 @@ TEST_CASE("host: by default, a device does not use processor features that are s
 #else
   CHECK(left_out == 0);
 #endif
+}
+
+TEST_CASE("host: for a program over ranks, the thread that enqueues an operation runs it") {
+  const Context context;
+  const Device device = context.Select("host?threads=1").Own();
+  const Queue queue = device.queue(0);
+  const Ranks ranks(context, {});
+  ranks.Use(queue);
+  std::thread::id ran_on;
+  const auto note = [&ran_on] { ran_on = std::this_thread::get_id(); };
+  queue.Call(note);
+  CHECK(ran_on == std::this_thread::get_id());
+  ran_on = {};
+  const Timeline gate = context.MakeTimeline();
+  const Event later = queue.Call(note, {gate.At(1)});
+  CHECK(ran_on == std::thread::id());
+  gate.Signal(1);
+  later.Wait();
+  CHECK(ran_on != std::thread::id());
+  CHECK_THROWS_WITH_AS(ranks.Use(context.Select("host?threads=1").queue(0)),
+                       doctest::Contains("belongs to all of its users"), Error);
 }
 
 TEST_CASE("host: options, and mistakes in options") {

@@ -29,6 +29,11 @@ void ProgramPrinter::PrintRankDevices() {
     auto declared = std::ranges::find(module_.devices, device, &ir::Device::name);
     ranks_[device] = names_.Pick(devices_.at(device) + "_ranks");
     syntax_->OpenRanks(writer_, ranks_.at(device), declared->rank_shape);
+    for (const auto& [on, queue] : queues_) {
+      if (on != device) continue;
+      std::string used = syntax_->Queue(devices_.at(on), queue);
+      syntax_->Print(writer_, {Request::UseQueue, ranks_.at(device), {used}}, {}, "");
+    }
   });
 }
 
