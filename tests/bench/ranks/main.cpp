@@ -1,0 +1,146 @@
+// Times a program over ranks and its twins, in the processes of MPI:
+//
+//   bench PROGRAM M N STEPS TRIALS DEVICE [TWIN …]
+//
+// The program and the twins take turns. A time is that of the slowest rank. Rank 0 prints the seconds of each trial as JSON. The
+// results of a twin must have the bits of the program, unless its name says that it is in C.
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kdl/runtime.hpp"
+#include "kdl/use_mpi.h"
+#include "programs.h"
+#include "twins.h"
+
+namespace {
+
+struct Run {
+  std::string program;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t steps = 0;
+  int trials = 0;
+  const char* device = nullptr;
+  std::vector<std::string> twins;
+};
+
+using Matrix = std::vector<float>;
+using Call = std::function<void(const Matrix& x, Matrix& y)>;
+
+Matrix Input(const Run& run) {
+  Matrix x(static_cast<std::size_t>(run.m * run.n));
+  std::uint32_t bits = 1;
+  for (float& element : x) {
+    bits = bits * 1664525U + 1013904223U;
+    element = static_cast<float>(bits >> 8U) / 16777216.0F;
+  }
+  return x;
+}
+
+Call CallOfProgram(const kdl::Context& context, const Run& run) {
+  static const std::map<std::string,
+                        void (*)(const kdl::Context&, const kdl::Tensor&, const kdl::Tensor&,
+                                 std::int64_t, const programs::Devices&)>
+      kPrograms = {{"jacobi", programs::jacobi},
+                   {"matmul", programs::matmul},
+                   {"transposition", programs::transposition},
+                   {"histogram", programs::histogram}};
+  const auto program = kPrograms.at(run.program);
+  return [&, program](const Matrix& x, Matrix& y) {
+    const kdl::Device device = context.Select(run.device);
+    const kdl::Tensor in = context.Wrap(device, const_cast<float*>(x.data()), {run.m, run.n});
+    const kdl::Tensor out =
+        run.program == "histogram"
+            ? context.Wrap(device, reinterpret_cast<std::int64_t*>(y.data()), {TWIN_BINS})
+            : context.Wrap(device, y.data(), {run.m, run.n});
+    programs::Devices devices;
+    devices.grid = run.device;
+    program(context, in, out, run.steps, devices);
+  };
+}
+
+double Seconds(const Call& call, const Matrix& x, Matrix& y) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  call(x, y);
+  double seconds = MPI_Wtime() - begin;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+void Print(const std::map<std::string, std::vector<double>>& times) {
+  const char* before = "{";
+  for (const auto& [name, seconds] : times) {
+    std::printf("%s\"%s\": [", before, name.c_str());
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      std::printf("%s%.9g", i == 0 ? "" : ", ", seconds[i]);
+    std::printf("]");
+    before = ", ";
+  }
+  std::printf("}\n");
+}
+
+int Measure(const Run& run) {
+  kdl::Context context;
+  kdl::Check(kdl_use_mpi(context.get(), MPI_COMM_WORLD));
+  context.Register(kdl_images_programs);
+  std::vector<std::pair<std::string, Call>> calls = {{"program", CallOfProgram(context, run)}};
+  for (const std::string& name : run.twins) {
+    twin_function* twin = find_twin(name.c_str(), run.device);
+    if (twin == nullptr) return 2;
+    calls.emplace_back(name, [&run, twin](const Matrix& x, Matrix& y) {
+      twin(x.data(), y.data(), run.m, run.n, run.steps);
+    });
+  }
+  const Matrix x = Input(run);
+  Matrix wanted(x.size());
+  std::map<std::string, std::vector<double>> times;
+  for (int trial = -1; trial < run.trials; ++trial) {  // the first one only warms up
+    for (const auto& [name, call] : calls) {
+      Matrix y(x.size());
+      const double seconds = Seconds(call, x, y);
+      if (trial >= 0) times[name].push_back(seconds);
+      if (name == "program") wanted = y;
+      if (y != wanted && name.find(" in C") == std::string::npos) {
+        std::fprintf(stderr, "%s has other results than the program\n", name.c_str());
+        return 1;
+      }
+    }
+  }
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) Print(times);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int code = 2;
+  if (argc >= 7) {
+    const Run run{argv[1],
+                  std::atoll(argv[2]),
+                  std::atoll(argv[3]),
+                  std::atoll(argv[4]),
+                  std::atoi(argv[5]),
+                  argv[6],
+                  {argv + 7, argv + argc}};
+    try {
+      code = Measure(run);
+    } catch (const kdl::Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      code = 1;
+    }
+  }
+  if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
+  MPI_Finalize();
+  return 0;
+}

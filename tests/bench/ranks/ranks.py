@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Times programs over two ranks, next to twins written by hand with MPI: tests/bench/ranks/ranks.py [--filter TEXT] …
+
+Each program and its twins (twins.c) run in alternation, in two processes of Open MPI on this machine. With --predict, the script
+instead compares times with those that `kernelc explain --communication --times` predicts. The parameters of the network come
+from a ping-pong (network.c), and the times of kernels from runs of one process.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+MPIRUN = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"]
+DEVICE = "host?threads=1"
+# Programs, the sizes M and N, the number of steps, and the twins.
+ROWS = [
+    ("jacobi", 2048, 2048, 60, ["jacobi", "jacobi in C"]),
+    ("jacobi", 256, 1024, 1000, ["jacobi", "jacobi in C"]),
+    ("matmul", 1024, 1024, 2, ["matmul"]),
+    ("transposition", 2048, 2048, 4, ["transposition"]),
+    ("histogram", 2048, 2048, 8, ["histogram"]),
+]
+# Small programs, whose shortest runs are not interrupted on a machine with other load, and the number of their trials.
+PREDICTED = [
+    ("jacobi", 512, 512, 12),
+    ("matmul", 384, 384, 2),
+    ("transposition", 768, 512, 4),
+    ("histogram", 1024, 512, 6),
+]
+TRIALS_OF_PREDICTED = 301
+TRIALS_OF_ONE = 100
+TINY = ("jacobi", 8, 8, 2000)
+BINS = 64
+
+
+def run(words, **options):
+    return subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True, **options).stdout
+
+
+def build(kernelc, folder):
+    """Builds the programs with their twins, and the measurement of the network."""
+    root = kernelc.resolve().parents[1]
+    include = root / "include" if (root / "include" / "kdl").is_dir() else HERE.parents[2] / "include"
+    run([kernelc, "build", HERE / "programs.kdl", "-o", folder])
+    flags = ["-O3", "-march=native", "-ffp-contract=off", "-DOMPI_SKIP_MPICXX", f"-I{folder}", f"-I{include}", f"-I{HERE}"]
+    run(["mpicc.openmpi", "-std=c11", *flags, "-c", HERE / "twins.c", "-o", folder / "twins_of_mpi.o"])
+    run(["mpicc.openmpi", "-std=c11", *flags, "-c", folder / "programs.c", "-o", folder / "programs_c.o"])
+    run(["mpicc.openmpi", "-std=c11", *flags, HERE / "network.c", "-o", folder / "network"])
+    run(["mpicxx.openmpi", "-std=c++20", *flags, HERE / "main.cpp", folder / "programs.orch.cpp", *folder.glob("*.o"),
+         root / "lib" / "libkdl_runtime.a", "-pthread", "-ldl", "-o", folder / "bench"])
+
+
+def measured(folder, ranks, row, trials, twins=(), **options):
+    """Returns the seconds of each trial, by program and twin."""
+    return json.loads(run([*MPIRUN, "-n", ranks, folder / "bench", *row[:4], trials, DEVICE, *twins], **options))
+
+
+def one_rank_times(folder, row):
+    """Returns the seconds of all launches of each kernel, and those of a copied byte, in the least disturbed of the runs of one process."""
+    trace = folder / "trace.json"
+    runs = len(measured(folder, 1, row, TRIALS_OF_ONE, env={**os.environ, "KDL_TRACE": str(trace)})["program"]) + 1
+    spans = {}
+    for event in sorted(json.loads(trace.read_text()), key=lambda event: event.get("ts", 0)):
+        if event["ph"] == "X":
+            spans.setdefault("copy" if event["name"].startswith("copy ") else event["name"], []).append(event)
+    times = {}
+    for name, events in spans.items():
+        count = len(events) // runs
+        sums = [sum(event["dur"] for event in events[at:at + count]) * 1e-6 for at in range(count, len(events), count)]
+        times[name] = min(sums)
+    # The first copy of a run writes new memory, as most copies of messages do.
+    first = spans["copy"][::len(spans["copy"]) // runs]
+    return {"copy_per_byte": min(event["dur"] * 1e-6 / event["args"]["bytes"] for event in first),
+            "kernels": {name: seconds for name, seconds in times.items() if " " not in name and name != "copy"}}
+
+
+def predicted(kernelc, folder, row, network, ranks, plot=None):
+    """Returns the predicted seconds by number of ranks."""
+    program, m, n, steps = row[:4]
+    times = folder / "times.json"
+    times.write_text(json.dumps({**network, **one_rank_times(folder, row)}))
+    sizes = [word for name, size in (("M", m), ("N", n), ("Bins", BINS)) if name != "Bins" or program == "histogram"
+             for word in ("--set", f"{name}={size}")]
+    words = [kernelc, "explain", "--communication", HERE / "programs.kdl", "--program", program, *sizes, "--arg", f"steps={steps}",
+             "--ranks", ranks, "--times", times, "--json", *(["--plot", plot] if plot else [])]
+    points = json.loads(run(words))["communication"]["predicted_times"]
+    return {point["ranks"]: point["seconds"] for point in points}
+
+
+def network_of(folder):
+    """Returns the parameters of the network and of a launch."""
+    network = json.loads(run([*MPIRUN, "-n", 2, folder / "network"]))
+    return {**network, "launch": min(measured(folder, 1, TINY, 21)["program"]) / TINY[3]}
+
+
+def title(row):
+    return f"{row[0]} {row[1]}x{row[2]}, {row[3]} steps"
+
+
+def compare(folder, row, trials):
+    """Prints the median times of a program and its twins, which take turns, and the medians of the ratios."""
+    times = measured(folder, 2, row, trials, row[4])
+    line = f"{title(row):36} {statistics.median(times['program']) * 1e3:9.2f} ms"
+    for twin in row[4]:
+        ratio = statistics.median(twins / ours for twins, ours in zip(times[twin], times["program"]))
+        line += f"   {twin} {statistics.median(times[twin]) * 1e3:.2f} ms, ratio {ratio:.2f}"
+    print(line, flush=True)
+
+
+def predict(kernelc, folder, rows, plot):
+    """Prints the predicted times on one and two ranks, next to the shortest measured ones."""
+    network = network_of(folder)
+    print(", ".join(f"{name} {value:.3g} s" for name, value in network.items()))
+    for number, row in enumerate(rows):
+        points = predicted(kernelc, folder, row, network, 4096 if plot and number == 0 else 2, plot if number == 0 else None)
+        line = f"{title(row):36}"
+        for ranks in (1, 2):
+            least = min(measured(folder, ranks, row, TRIALS_OF_PREDICTED)["program"])
+            line += f"   {ranks}: {least * 1e3:.3f} ms, predicted {points[ranks] * 1e3:.3f} ms ({100 * (points[ranks] / least - 1):+.0f} %)"
+        print(line, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernelc", default="kernelc")
+    parser.add_argument("--filter", default="", help="only rows whose text contains this")
+    parser.add_argument("--trials", type=int, default=11)
+    parser.add_argument("--predict", action="store_true", help="predicts the times of small programs instead, and measures them")
+    parser.add_argument("--plot", help="with --predict: draws the predicted times of the first program on up to 4,096 ranks")
+    options = parser.parse_args()
+    kernelc = pathlib.Path(shutil.which(options.kernelc))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        build(kernelc, folder)
+        if options.predict:
+            predict(kernelc, folder, [row for row in PREDICTED if options.filter in title(row)], options.plot)
+        else:
+            for row in ROWS:
+                if options.filter in title(row):
+                    compare(folder, row, options.trials)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
