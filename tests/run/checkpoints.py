@@ -3,7 +3,7 @@
 
 A program is interrupted because it ends early, because it is killed at random moments, because the disk is full, or because one
 of its processes is killed. It continues on another number of ranks, in one process and with Open MPI and MPICH. A failed
-write must leave the old checkpoint.
+write must leave the old checkpoint. Other arguments and damaged files must be noticed.
 
 tests/run/checkpoints.py
 """
@@ -42,8 +42,7 @@ def file_of(program):
 def words_of(program, file, steps, outs=True, sizes=SIZES):
     names, most = PROGRAMS[program]
     words = ["kernelc", "run", str(file), "--program", program, *sizes, "--arg", "x=random:1", "--arg", f"{most}={steps}"]
-    if program == "settled":
-        words += ["--arg", "y=random:2"]
+    words += ["--arg", "y=random:2"] if program == "settled" else ["--arg", "cooling=0.75"]
     return words + [word for name in names if outs for word in ("--out", f"{name}=@{name}.npy")]
 
 
@@ -80,18 +79,52 @@ def in_one_process(program, wanted, folder):
 
 
 def without_file(program, wanted, folder):
-    """Without a file, the program starts from the beginning. A file of other sizes is an error."""
+    """Without a file, the program starts from the beginning. A file of other sizes or numbers, or a damaged one, is an error."""
     (folder / file_of(program)).unlink(missing_ok=True)
     words = words_of(program, SOURCE, STEPS)
     got = outputs([*words, "--resume", file_of(program)], folder)
     checks.expect(f"{program} without a file: {got if isinstance(got, str) else ''}", got == wanted)
     other = [word.replace("M=17", "M=18") for word in words]
-    for text in (None, b"", b"kdl checkpoint 1 {}\n", b"kdl checkpoint 1 {\"numbers\": [1, 2, 3]}\n"):
+    for text in (None, b"", b"kdl checkpoint 2 {}\n", b"kdl checkpoint 2 {\"numbers\": [1, 2, 3]}\n"):
         if text is not None:
             (folder / file_of(program)).write_bytes(text)
         done = run([*(other if text is None else words), "--resume", file_of(program)], folder)
         checks.expect(f"{program} continues with another file: {done.returncode} {done.stderr}",
                       done.returncode == 1 and "is not a checkpoint of this loop" in done.stderr)
+
+
+def line_of(program):
+    return next(n for n, text in enumerate(SOURCE.read_text().splitlines(), 1) if file_of(program) in text)
+
+
+def refused(program, words, why, folder, what):
+    done = run([*words, "--resume", file_of(program)], folder)
+    checks.expect(f"{program} continues {what}: {done.returncode}, {done.stdout}{done.stderr}",
+                  done.returncode == 1 and why in done.stderr and re.search(rf"checkpoints.kdl:({line_of(program) - 1}|{line_of(program)}):.*\[E\d+\]", done.stderr))
+
+
+def with_other_numbers(folder):
+    """Only the number from which the iterations are counted may be another one."""
+    words = words_of("relaxed", SOURCE, STEPS)
+    run(words_of("relaxed", SOURCE, 7, False), folder)
+    refused("relaxed", [word.replace("cooling=0.75", "cooling=0.5") for word in words], "'cooling' is the same as when", folder,
+            "with another number")
+
+
+def damaged(program, draw, folder):
+    """A byte of the file is changed, in the numbers, among the elements or in the checksum."""
+    run(words_of(program, SOURCE, 7, False), folder)
+    whole = (folder / file_of(program)).read_bytes()
+    data = whole.index(b"\n") + 1
+    for at in (data, len(whole) - 2, *(draw.randrange(data, len(whole) - 1) for _ in range(8))):
+        (folder / file_of(program)).write_bytes(whole[:at] + bytes([whole[at] ^ 1 << draw.randrange(8)]) + whole[at + 1:])
+        for ranks in (1, 3):
+            refused(program, words_of(program, SOURCE, STEPS) + on_ranks(ranks), "is damaged", folder, f"although byte {at} is damaged")
+    other = re.sub(rb'("i64","bits":)(\d)', lambda found: found[1] + b"%d" % ((int(found[2]) + 1) % 10), whole, count=1)
+    (folder / file_of(program)).write_bytes(other)
+    refused(program, words_of(program, SOURCE, STEPS), "is damaged", folder, "although a number is damaged")
+    (folder / file_of(program)).write_bytes(whole[:-1])
+    refused(program, words_of(program, SOURCE, STEPS), "is not a checkpoint of this loop", folder, "although the file is too short")
 
 
 def no_space():
@@ -109,7 +142,7 @@ def on_full_disk(program, folder):
     files = set(folder.iterdir())
     done = subprocess.run([*words_of(program, SOURCE, STEPS, False, LARGE), *on_ranks(3)], cwd=folder, capture_output=True, text=True,
                           timeout=300, preexec_fn=no_space)
-    line = next(n for n, text in enumerate(SOURCE.read_text().splitlines(), 1) if file_of(program) in text)
+    line = line_of(program)
     checks.expect(f"{program} on a full disk: {done.returncode}, {done.stderr}",
                   done.returncode != 0 and f"cannot write '{file_of(program)}'" in done.stderr and f"checkpoints.kdl:{line}:" in done.stderr)
     checks.expect(f"{program} on a full disk changes files: {files ^ set(folder.iterdir())}",
@@ -191,6 +224,8 @@ def main():
             in_one_process(program, one, folder)
             without_file(program, one, folder)
             on_full_disk(program, folder)
+            damaged(program, draw, folder)
+        with_other_numbers(folder)
         killed(draw, folder)
         for library, launcher in LAUNCHERS.items():
             if not shutil.which(launcher[0]):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,7 +21,7 @@ namespace kdl::driver {
 
 namespace {
 
-constexpr std::string_view kBegin = "kdl checkpoint 1 ";
+constexpr std::string_view kBegin = "kdl checkpoint 2 ";
 constexpr size_t kDataAlignment = 64;
 /// A header has a line for each number and tensor of a statement, so a longer one is not a header.
 constexpr int64_t kMostHeaderBytes = int64_t{1} << 20;
@@ -60,6 +61,43 @@ Result<int64_t> ForEachPlace(const std::vector<CheckpointTensor>& tensors, size_
   return offset;
 }
 
+constexpr int64_t kChecksumBytes = 17;  // with the line break
+
+/// Returns bits that look random (the finalizer of SplitMix64).
+uint64_t Mixed(uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
+
+uint64_t ChecksumOf(std::string_view header) {
+  uint64_t sum = 0;
+  for (char c : header) sum = Mixed(sum + static_cast<unsigned char>(c) + 1);
+  return sum;
+}
+
+/// Returns the checksum of the elements that this process writes. Each one depends on its place in the file.
+Result<uint64_t> ChecksumOf(const std::vector<CheckpointTensor>& tensors, size_t header) {
+  uint64_t sum = 0;
+  Result<int64_t> end =
+      ForEachPlace(tensors, header, [&](const CheckpointTensor& tensor, int64_t offset) {
+        auto size = static_cast<size_t>(Bytes(tensor.scalar));
+        return tensor.for_written([&](int64_t first, const std::byte* row, size_t bytes) {
+          auto place = static_cast<uint64_t>(offset) + static_cast<uint64_t>(first) * size;
+          for (size_t at = 0; at < bytes; at += size) {
+            uint64_t bits = 0;
+            std::memcpy(&bits, row + at, size);
+            sum += Mixed(Mixed(place + at) ^ bits);
+          }
+          return Status();
+        });
+      });
+  if (!end.ok()) return end.failure();
+  return sum;
+}
+
+std::string ChecksumLine(uint64_t sum) { return fmt::format("{:016x}\n", sum); }
+
 int64_t EndOfData(const std::vector<CheckpointTensor>& tensors, size_t header) {
   return *ForEachPlace(tensors, header, [](auto&, int64_t) { return Status(); });
 }
@@ -83,6 +121,7 @@ class Writer {
     Status mine = processes_.IsFirst() ? Create(name) : Status();
     if (Status sent = processes_.Broadcast(name); !sent.ok()) return sent;
     if (name[0] != 0) mine = WriteElements(name.data());
+    if (Status summed = WriteChecksum(name.data(), mine); !summed.ok()) return summed;
     Result<bool> all = processes_.AllOf(name[0] != 0 && mine.ok());
     if (!all.ok()) return all.failure();
     if (processes_.IsFirst() && *all) mine = file_->Put();
@@ -103,7 +142,7 @@ class Writer {
     file_.emplace(std::move(*file));
     Result<FileParts> parts = FileParts::OpenToWrite(*fresh, path_);
     if (!parts.ok()) return parts.failure();
-    Status resized = parts->Resize(EndOfData(tensors_, header_.size()));
+    Status resized = parts->Resize(EndOfData(tensors_, header_.size()) + kChecksumBytes);
     if (resized.ok()) std::ranges::copy(*fresh, name.begin());
     return resized;
   }
@@ -118,6 +157,22 @@ class Writer {
           });
         });
     return end.ok() ? file->Sync() : Status(end.failure());
+  }
+
+  /// Lets the first process write the checksum, unless `mine` is a failure. Fails only if the processes cannot send.
+  Status WriteChecksum(const char* name, Status& mine) {
+    Result<uint64_t> own = ChecksumOf(tensors_, header_.size());
+    if (mine.ok() && !own.ok()) mine = own.failure();
+    Result<uint64_t> sum = processes_.Sum(own.ok() ? *own : 0);
+    if (!sum.ok()) return sum.failure();
+    if (!processes_.IsFirst() || !mine.ok()) return {};
+    std::string line = ChecksumLine(*sum + ChecksumOf(header_));
+    Result<FileParts> file = FileParts::OpenToWrite(name, path_);
+    mine = file.ok()
+               ? file->WriteAt(EndOfData(tensors_, header_.size()), std::as_bytes(std::span(line)))
+               : Status(file.failure());
+    if (mine.ok()) mine = file->Sync();
+    return {};
   }
 
   std::string path_;
@@ -153,6 +208,21 @@ bool StoreNumbers(std::string_view header, interp::CheckpointRequest& request) {
   return true;
 }
 
+/// Compares the checksum in the file with that of the elements and of the first line, which has been read.
+Status CompareChecksum(const std::string& path, const std::vector<CheckpointTensor>& tensors,
+                       const std::string& header, uint64_t sum) {
+  std::string line(kChecksumBytes, 0);
+  Result<FileParts> file = FileParts::OpenToRead(path);
+  if (!file.ok()) return file.failure();
+  Status read =
+      file->ReadAt(EndOfData(tensors, header.size()), std::as_writable_bytes(std::span(line)));
+  if (!read.ok()) return read;
+  if (line == ChecksumLine(sum + ChecksumOf(header))) return {};
+  return Failure{fmt::format("'{}' is damaged: it does not have its checksum", path),
+                 FailureKind::User};
+}
+
+/// Reads the elements of this process.
 Status Read(interp::CheckpointRequest& request, const std::vector<CheckpointTensor>& tensors) {
   std::string path = request.path.str();
   Result<FileParts> file = FileParts::OpenToRead(path);
@@ -161,7 +231,7 @@ Status Read(interp::CheckpointRequest& request, const std::vector<CheckpointTens
   if (!header.ok()) return header.failure();
   Result<int64_t> size = file->Size();
   if (!size.ok()) return size.failure();
-  bool is_whole = *size == EndOfData(tensors, header->size());
+  bool is_whole = *size == EndOfData(tensors, header->size()) + kChecksumBytes;
   if (!is_whole || !StoreNumbers(*header, request) || *header != Header(request, tensors))
     return Failure{fmt::format("'{}' is not a checkpoint of this loop with these sizes", path),
                    FailureKind::User};
@@ -191,6 +261,13 @@ Status ReadCheckpoint(interp::CheckpointRequest& request,
   if (Status sent = processes.Broadcast({&exists, 1}); !sent.ok()) return sent;
   if (exists == 0) return {};
   Status mine = Read(request, tensors);
+  std::string header = Header(request, tensors);
+  Result<uint64_t> own = ChecksumOf(tensors, header.size());
+  if (mine.ok() && !own.ok()) mine = own.failure();
+  Result<uint64_t> sum = processes.Sum(own.ok() ? *own : 0);
+  if (!sum.ok()) return sum.failure();
+  if (processes.IsFirst() && mine.ok())
+    mine = CompareChecksum(request.path.str(), tensors, header, *sum);
   Result<bool> all = processes.Agree(mine.ok());
   if (!all.ok()) return all.failure();
   if (!mine.ok() || *all) return mine;

@@ -10,7 +10,8 @@
 namespace kdl::driver {
 
 // A checkpoint file contains all elements of its tensors in row-major order, so that any number of processes can read it. It
-// begins with a line of JSON: the types and values of the numbers, and the names, types and sizes of the tensors.
+// begins with a line of JSON: the types and values of the numbers, and the names, types and sizes of the tensors. It ends with
+// a line that contains a checksum, which is a sum over all elements, so that each process can compute its part of it.
 //
 // All processes of the transport must call these functions; without a transport, there is one process. If one of them fails, all
 // return a failure.

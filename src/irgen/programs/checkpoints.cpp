@@ -1,15 +1,25 @@
 #include "irgen/programs/checkpoints.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/op_kind.h"
+#include "ir/views.h"
 #include "irgen/accesses/slices.h"
 #include "irgen/walk/generate.h"
 
 // A checkpoint becomes two ops, which have the same numbers and tensors:
-//   %go_on, %t0 = restore "p" numbers(false, 0) tensors(%x)
-//   loop %t in %t0 .. %steps { checkpoint "p" every 100 numbers(true, %t) tensors(%x) ; … }
-// The first number of a file is always true, so %go_on says whether the program continues at a checkpoint.
+//   %go_on, %t0, %c0 = restore "p" numbers(false, 0, %c) tensors(%x)
+//   assert %c0 = %c
+//   loop %t in %t0 .. %steps { checkpoint "p" every 100 numbers(true, %t, %c) tensors(%x) ; … }
+// The first number of a file is always true, so %go_on says whether the program continues at a checkpoint. The last ones, here %c,
+// are the sizes and numbers with which the program was called. They must be the same when it continues, except those from
+// which the number of iterations is computed, here %steps.
 
 namespace kdl::irgen {
 
@@ -29,10 +39,62 @@ ir::Attr PathOf(FunctionGen& gen, const sema::Checkpoint& checkpoint) {
   return ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(checkpoint.path));
 }
 
+/// Returns whether the value is computed from the parameter.
+bool DependsOn(const Value* value, const Value* param) {
+  if (value == param) return true;
+  return value->def() && std::ranges::any_of(value->def()->operands(), [&](const Value* operand) {
+           return DependsOn(operand, param);
+         });
+}
+
+/// Returns the sizes and numbers with which the program was called, without those from which the limits are computed.
+std::vector<Value*> GivenNumbers(FunctionGen& gen, const std::vector<Value*>& limits) {
+  std::vector<Value*> given;
+  for (Name dim : gen.function.dims) {
+    if (!gen.function.FindDim(dim)) continue;
+    given.push_back(GenSize(gen, gen.module.types().sizes().Symbol(dim)));
+    SetName(given.back(), dim);
+  }
+  for (const ir::Param& param : gen.function.params) {
+    bool is_limit = std::ranges::any_of(
+        limits, [&](const Value* limit) { return DependsOn(limit, param.value); });
+    if (ir::IsScalar(param.value->type()) && !is_limit) given.push_back(param.value);
+  }
+  return given;
+}
+
+/// Generates a check that a number in the file is the one with which the program was called.
+void AssertSame(FunctionGen& gen, Value* given, Value* restored, std::string_view path) {
+  ir::Builder& b = gen.builder;
+  Value* same = b.Eq(restored, given);
+  if (IsFloat(given->type()->scalar)) {
+    Value* was_nan = b.Ne(restored, restored);
+    Value* is_nan = b.Ne(given, given);
+    same = b.Or(same, b.And(was_nan, is_nan));
+  }
+  std::string text =
+      fmt::format("'{}' is the same as when '{}' was written", given->name().text(), path);
+  b.Create(OpKind::Assert, {{same}, {}}, {},
+           {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
+}
+
+/// Returns the given numbers of the checkpoint, which the op before the loop has.
+std::vector<Value*> GivenNumbersOf(FunctionGen& gen, const sema::Checkpoint& checkpoint) {
+  std::vector<Value*> given;
+  Name path = gen.module.context().names.Intern(checkpoint.path);
+  ir::Walk(gen.function.body, [&](const ir::Op* op) {
+    if (op->kind() != OpKind::Restore || op->attr<AttrKey::Text>() != path) return;
+    std::span<Value* const> numbers = op->Segment(ir::RestoreOp::at_numbers);
+    numbers = numbers.subspan(1 + checkpoint.numbers.size());
+    given.assign(numbers.begin(), numbers.end());
+  });
+  return given;
+}
+
 }  // namespace
 
-Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body, const sema::Entity* binder,
-                  Value** first) {
+Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body,
+                  const std::vector<Value*>& limits, const sema::Entity* binder, Value** first) {
   std::optional<sema::Checkpoint> checkpoint;
   if (gen.function.kind == ir::FunctionKind::Program)
     checkpoint = sema::FindCheckpointOfLoop(gen.checked, body);
@@ -40,6 +102,8 @@ Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body, const sema::E
   std::vector<Value*> numbers = {gen.builder.Bool(false)};
   for (const sema::Entity* number : checkpoint->numbers)
     numbers.push_back(number == binder ? *first : gen.values.at(number));
+  std::vector<Value*> given = GivenNumbers(gen, limits);
+  numbers.insert(numbers.end(), given.begin(), given.end());
   std::vector<ir::Type> types;
   for (const Value* number : numbers) types.push_back(number->type());
   ir::Op* op = gen.builder.Create(OpKind::Restore, {numbers, GenTensors(gen, *checkpoint), {}},
@@ -51,12 +115,19 @@ Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body, const sema::E
     SetName(value, number->name);
     (number == binder ? *first : gen.values.at(number)) = value;
   }
+  for (size_t i = 0; i < given.size(); ++i) {
+    Value* restored = op->result(1 + checkpoint->numbers.size() + i);
+    SetName(restored, given[i]->name());
+    AssertSame(gen, given[i], restored, checkpoint->path);
+  }
   return op->result(0);
 }
 
 void GenCheckpoint(FunctionGen& gen, const sema::Checkpoint& checkpoint) {
   std::vector<Value*> numbers = {gen.builder.Bool(true)};
   for (const sema::Entity* number : checkpoint.numbers) numbers.push_back(gen.values.at(number));
+  std::vector<Value*> given = GivenNumbersOf(gen, checkpoint);
+  numbers.insert(numbers.end(), given.begin(), given.end());
   Value* every = GenIndex(gen, checkpoint.every);
   gen.builder.Create(OpKind::Checkpoint, {{every}, numbers, GenTensors(gen, checkpoint), {}}, {},
                      {PathOf(gen, checkpoint)});
