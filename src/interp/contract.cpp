@@ -159,9 +159,8 @@ class Comparison {
     int64_t count =
         std::ranges::count_if(selected, [](std::byte one) { return one != std::byte{}; });
     if (found != count) {
-      return ContractFailure{clause_.span,
-                             fmt::format("{} has {} elements, but the contract says {}",
-                                         clause_.compared.text(), found, count)};
+      return ContractFailure{clause_.span, fmt::format("{} has {} elements, but must have {}",
+                                                       clause_.compared.text(), found, count)};
     }
     int64_t place = -1;
     size_t before = selected.size();
@@ -230,10 +229,10 @@ class Comparison {
     std::vector<int64_t> index(rank_, 0);
     for (index[0] = count; index[0] < sizes[0];) {
       if (BitsAt(index) != 0) {
-        return ContractFailure{
-            clause_.span, fmt::format("{} is not 0, but the contract says that {} has {} elements",
-                                      ElementName(clause_.compared.str(), index),
-                                      clause_.compared.text(), count)};
+        return ContractFailure{clause_.span,
+                               fmt::format("{} is not 0, but {} must have {} elements",
+                                           ElementName(clause_.compared.str(), index),
+                                           clause_.compared.text(), count)};
       }
       size_t d = rank_ - 1;
       while (++index[d] == sizes[d] && d > 0) index[d--] = 0;
@@ -293,16 +292,21 @@ class Comparison {
     return static_cast<uint64_t>(ir::Extended(memory_, bits));
   }
 
+  /// Returns the shortest text from which the output's type, or f64 if the type cannot represent it, gets the value.
+  std::string ShownValue(uint64_t bits) const {
+    if (!IsFloat(scalar_)) return ValueText(scalar_, bits);
+    double value = Real(bits);
+    bool is_f32 = static_cast<double>(static_cast<float>(value)) == value || std::isnan(value);
+    return TextOfNumber(value, memory_ == Scalar::F64 || !is_f32);
+  }
+
   void Remember(double excess, const std::vector<uint64_t>& results) {
     worst_ = excess;
     std::vector<int64_t> index;
     for (size_t d = 0; d < rank_; ++d) index.push_back(static_cast<int64_t>(results[1 + d]));
     bool is_float = IsFloat(scalar_);
-    std::string found = is_float ? TextOfNumber(Real(results[0]), memory_ == Scalar::F64)
-                                 : ValueText(scalar_, results[0]);
-    text_ = fmt::format("{} is {}, but the contract says {}",
-                        ElementName(clause_.compared.str(), index), found,
-                        ValueText(scalar_, expected_));
+    text_ = fmt::format("{} is {}, but must be {}", ElementName(clause_.compared.str(), index),
+                        ShownValue(results[0]), ShownValue(expected_));
     if (is_float && std::isfinite(Real(results[0])) && std::isfinite(Real(expected_)))
       text_ += fmt::format(", tolerance {:.3g}", tolerance_);
   }

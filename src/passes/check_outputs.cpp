@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/comparisons.h"
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
@@ -152,6 +153,15 @@ class OutputChecker {
     }
   }
 
+  /// Returns whether the mask of a store is a comparison of floats.
+  static bool ComparesFloats(const Op* store) {
+    if (store->kind() != ir::OpKind::Store) return false;
+    const Value* mask = ir::StoreOp(const_cast<Op*>(store)).mask();
+    const Op* condition = mask ? mask->def() : nullptr;
+    return condition && ir::IsComparison(condition->kind()) &&
+           IsFloat(condition->operand(0)->type()->scalar);
+  }
+
   void ReportPartial(const Value* tensor) {
     const Op* store = FindWrite(kernel_.body, tensor);
     std::string name = tensor->name().str();
@@ -161,6 +171,12 @@ class OutputChecker {
                                                              found->element, found->sizes)
                                : context_.diagnostics.Report(diag::OutUnproven, span, name);
     if (store) NoteConditions(store, report);
+    if (store && ComparesFloats(store)) {
+      report.Help(
+          "no comparison with NaN is true, so `x < 0.0` and `x >= 0.0` do not cover all values: "
+          "use "
+          "`else`, or `where !(x < 0.0)`");
+    }
     report.Help(
         fmt::format("write all of it, or declare '{}' `inout` to keep the old values of elements "
                     "that are not written",

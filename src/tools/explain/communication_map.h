@@ -51,7 +51,7 @@ struct CommunicationReport {
   int64_t owned_bytes =
       0;                   ///< the most that a rank owns of the tensors that exist at the same time
   int64_t held_bytes = 0;  ///< the most that a rank has of others at the same time
-  std::vector<ScalingPoint> scaling;   ///< the predicted times, if --times is given
+  std::vector<ScalingPoint> scaling;  ///< the predicted times, if --times is given
 };
 
 /// Counts what the program sends if it is called with the sizes and numbers of `bound`. Executes the program without its
