@@ -13,6 +13,7 @@
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/optimize.h"
 #include "codegen/llvm/optimize/sanitize.h"
+#include "codegen/llvm/optimize/share_functions.h"
 #include "codegen/llvm/optimize/widen_half.h"
 #include "codegen/llvm/source_lines.h"
 #include "ir/module.h"
@@ -102,6 +103,8 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   if (lines && !options.gdb_script.empty()) AddGdbScript(*module, options.gdb_script);
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
+  // With debug information, each kernel keeps its own lines.
+  if (!options.lines) ShareFunctions(*module);
   Optimize(&machine, machine.opt_level(), *module, compiled.kernels);
   if (options.sanitizes_addresses) SanitizeAddresses(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);

@@ -182,7 +182,7 @@ std::vector<llvm::Value*> ConstantStrides(Emitter& emitter, ir::Type type) {
 
 void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
   llvm::MDBuilder metadata(emitter.context());
-  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(emitter.function->getName());
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain();
   for (Region& region : regions) region.scope = metadata.createAnonymousAliasScope(domain);
   for (Region& region : regions) {
     std::vector<llvm::Metadata*> others;

@@ -11,6 +11,7 @@
 #include "codegen/llvm/end_without_memory.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/optimize.h"
+#include "codegen/llvm/optimize/share_functions.h"
 #include "support/check.h"
 
 namespace kdl::codegen {
@@ -73,8 +74,9 @@ std::string CompileHostModule(const Backend& host, std::string_view runtime_name
     AddReference(image, reference);
   }
   if (!text.kir.empty()) images.push_back(std::move(reference));
-  Optimize(&host.machine(), host.machine().opt_level(), *module, {});
   AddImages(*module, runtime_name, images);
+  ShareFunctions(*module);
+  Optimize(&host.machine(), host.machine().opt_level(), *module, {});
   return host.machine().Emit(*module, FileType::Object);
 }
 

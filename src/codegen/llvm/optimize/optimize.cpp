@@ -11,7 +11,6 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
-#include <llvm/Transforms/Scalar/LoopStrengthReduce.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
@@ -25,6 +24,7 @@
 #include "codegen/llvm/optimize/lane_sums.h"
 #include "codegen/llvm/optimize/mask_loops.h"
 #include "codegen/llvm/optimize/narrow_loads.h"
+#include "codegen/llvm/optimize/reduce_strength.h"
 #include "codegen/llvm/optimize/split_functions.h"
 #include "codegen/llvm/optimize/widen_half.h"
 #include "support/check.h"
@@ -42,18 +42,6 @@ void FindVectors(llvm::FunctionPassManager& passes) {
   AddInstCombine(passes);
   passes.addPass(llvm::SimplifyCFGPass());
 }
-
-/// Runs loop strength reduction on short functions, so that pointers advance with the loop. In long functions
-/// it takes too much time (backend.cpp). The long iterations of register-blocked loops gain nothing from it.
-class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
- public:
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-    constexpr unsigned kShort = 1500;  // instructions
-    if (function.getInstructionCount() > kShort) return llvm::PreservedAnalyses::all();
-    return llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())
-        .run(function, analyses);
-  }
-};
 
 /// Unrolls loops that have unroll metadata on their back edge. Does not change other loops, or functions
 /// without marked loops.

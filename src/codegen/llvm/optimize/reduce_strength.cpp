@@ -1,0 +1,113 @@
+#include "codegen/llvm/optimize/reduce_strength.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/ValueHandle.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopStrengthReduce.h>
+
+#include <vector>
+
+namespace kdl::codegen {
+
+namespace {
+
+/// Hides how sums were computed that do not change in a loop, such as the address of an element of a tensor with six
+/// dimensions. Loop strength reduction would try all ways to split such a sum into two, and each of them again.
+class HiddenSums {
+ public:
+  HiddenSums(const llvm::Loop& loop, llvm::ScalarEvolution& evolution)
+      : loop_(loop), evolution_(evolution) {}
+
+  void Hide() {
+    for (llvm::BasicBlock* block : loop_.blocks()) {
+      for (llvm::Instruction& instruction : *block) {
+        bool computes_address =
+            llvm::isa<llvm::GetElementPtrInst, llvm::BinaryOperator>(instruction);
+        if (!computes_address || !evolution_.isSCEVable(instruction.getType())) continue;
+        for (llvm::Use& use : instruction.operands()) use.set(Hidden(use.get()));
+      }
+    }
+  }
+
+  /// Undoes Hide.
+  void Show() {
+    for (llvm::Value* one : frozen_) {
+      if (one == nullptr) continue;
+      auto* frozen = llvm::cast<llvm::FreezeInst>(one);
+      frozen->replaceAllUsesWith(frozen->getOperand(0));
+      frozen->eraseFromParent();
+    }
+  }
+
+ private:
+  /// A sum of two is an address and an offset, which is worth splitting.
+  static constexpr size_t kMostTerms = 2;
+
+  /// Returns the value, or a copy of it whose computation cannot be seen.
+  llvm::Value* Hidden(llvm::Value* value) {
+    auto* made = llvm::dyn_cast<llvm::Instruction>(value);
+    if (made == nullptr || loop_.contains(made) || !evolution_.isSCEVable(made->getType()))
+      return value;
+    const auto* sum = llvm::dyn_cast<llvm::SCEVAddExpr>(evolution_.getSCEV(made));
+    if (sum == nullptr || sum->getNumOperands() <= kMostTerms) return value;
+    auto known = copies_.find(value);
+    if (known != copies_.end()) return known->second;
+    llvm::Value* copy = Copied(*made);
+    copies_[value] = copy;
+    return copy;
+  }
+
+  llvm::Value* Copied(llvm::Instruction& made) {
+    llvm::Instruction* before = loop_.getLoopPreheader()->getTerminator();
+    // Addresses with constant distances from each other can share a register.
+    auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&made);
+    if (address != nullptr && address->hasAllConstantIndices()) {
+      llvm::Value* base = Hidden(address->getPointerOperand());
+      llvm::Instruction* moved = address->clone();
+      moved->setOperand(llvm::GetElementPtrInst::getPointerOperandIndex(), base);
+      moved->insertBefore(before);
+      return moved;
+    }
+    auto* frozen = new llvm::FreezeInst(&made, "", before);
+    frozen_.emplace_back(frozen);
+    return frozen;
+  }
+
+  const llvm::Loop& loop_;
+  llvm::ScalarEvolution& evolution_;
+  llvm::DenseMap<llvm::Value*, llvm::Value*> copies_;
+  std::vector<llvm::WeakVH>
+      frozen_;  ///< null where loop strength reduction has removed the instruction
+};
+
+/// Runs loop strength reduction on a loop that contains no other loops.
+class ReduceInnermost : public llvm::PassInfoMixin<ReduceInnermost> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager& analyses,
+                              llvm::LoopStandardAnalysisResults& results,
+                              llvm::LPMUpdater& updater) {
+    if (!loop.isInnermost() || loop.getLoopPreheader() == nullptr)
+      return llvm::PreservedAnalyses::all();
+    HiddenSums sums(loop, results.SE);
+    sums.Hide();
+    llvm::LoopStrengthReducePass().run(loop, analyses, results, updater);
+    sums.Show();
+    results.SE.forgetLoop(&loop);
+    return llvm::getLoopPassPreservedAnalyses();
+  }
+};
+
+}  // namespace
+
+llvm::PreservedAnalyses ReduceStrength::run(llvm::Function& function,
+                                            llvm::FunctionAnalysisManager& analyses) {
+  constexpr unsigned kShort = 1500;  // instructions
+  if (function.getInstructionCount() > kShort) return llvm::PreservedAnalyses::all();
+  return llvm::createFunctionToLoopPassAdaptor(ReduceInnermost()).run(function, analyses);
+}
+
+}  // namespace kdl::codegen
