@@ -149,7 +149,7 @@ def check_trace(folder):
         (folder / "wrong.json").write_text(wrong)
         ran = subprocess.run(["kernelc", "explain", "--trace", "wrong.json"], cwd=folder, capture_output=True, text=True, timeout=60)
         checks.expect(f"{wrong} is not a trace", ran.returncode == 1 and "not a trace" in ran.stderr, ran.stderr)
-    for words, needed in ((["run", "devices.kdl", "--plot", "out.svg"], "--profile"), (["explain", "--tiles", "devices.kdl", "--plot", "out.svg"], "--trace")):
+    for words, needed in ((["run", "devices.kdl", "--plot", "out.svg"], "--profile"), (["explain", "--tiles", "devices.kdl", "--plot", "out.svg"], "--trace or --times")):
         ran = subprocess.run(["kernelc", *words], cwd=folder, capture_output=True, text=True, timeout=60)
         checks.expect(f"{shlex.join(words)} needs {needed}", ran.returncode == 2 and f"'{needed}'" in ran.stderr, ran.stderr)
 
@@ -158,6 +158,13 @@ def roofline(folder):
     kernelc("bench", ROOT / "samples/softmax/softmax.kdl", "--kernel", "softmax", "--set", "R=100", "--set", "C=100", "--trials", "3", "--seconds",
             "1", "--threads", "1,2", "--plot", "roofline.svg", folder=folder)
     return (folder / "roofline.svg").read_text()
+
+
+def predicted_times(folder):
+    golden = ROOT / "tests/golden/driver/explain_communication_times.kdl"
+    kernelc("explain", "--communication", golden, "--ranks", "64", "--set", "M=160", "--set", "N=10", "--arg", "steps=3", "--times",
+            golden.with_suffix(".json"), "--plot", "scaling.svg", folder=folder)
+    return (folder / "scaling.svg").read_text()
 
 
 def stored_pictures():
@@ -198,6 +205,9 @@ def main():
         check_trace(folder)
         shown["roofline.svg"] = roofline(folder)
         svg.check("roofline", shown["roofline.svg"], 2)
+        shown["scaling.svg"] = predicted_times(folder)
+        svg.check("scaling", shown["scaling.svg"], 2)
+        checks.expect("the picture of predicted times says what they are", "model, without contention" in shown["scaling.svg"])
         for number, (place, picture, axes) in enumerate(stored_pictures()):
             svg.check(f"{place} {number}", picture, axes)
             shown[f"{place}_{number}.svg"] = picture
