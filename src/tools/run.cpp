@@ -14,12 +14,14 @@
 #include "driver/ranks/mpi.h"
 #include "driver/run/argument_values.h"
 #include "driver/run/arguments.h"
+#include "driver/run/checkpoint.h"
 #include "driver/run/devices.h"
 #include "driver/run/open_outputs.h"
 #include "driver/run/run_program.h"
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
 #include "ir/lookup.h"
+#include "ir/print/printer.h"
 #include "tools/commands.h"
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"
@@ -129,32 +131,38 @@ class RunOfFile {
     program_ = AsProgram(made, *chosen);
     if (!program_) return false;
     if (!from_data_.empty()) options_ = WithoutData(session_.options, from_data_, *program_);
+    checkpoints_ = FindCheckpoints(made);
+    if (!checkpoints_) return false;
     if (session_.options.core_num)
       driver::SetCoreNum(*made.module, *program_, *session_.options.core_num);
     driver::KeepOnly(*made.module, {program_});
     values_.emplace(*made.module, *program_, *arguments_, session_.diagnostics);
-    if (!HasCheckpoint()) return false;
     bound_ = driver::BindShared(*program_, *arguments_, options_, *values_, session_.diagnostics);
     return bound_ && driver::MayWriteOutputs(*bound_, session_.diagnostics) &&
            (!contract_ ||
             DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
   }
 
-  /// Returns whether the program has the checkpoint at which it is to continue. Reports an error if it has not.
-  bool HasCheckpoint() {
+  /// Returns at which checkpoint the program continues. Reports an error if it does not have the one that --resume names.
+  std::optional<driver::CheckpointPlan> FindCheckpoints(const Compilation& made) {
+    driver::CheckpointPlan plan;
+    std::vector<ir::Op*> restores = ir::OpsOfKind(*program_, ir::OpKind::Restore);
+    for (const ir::Function* function : made.module->functions())
+      if (!restores.empty()) plan.program += ir::Print(*function);
     const std::string& file = session_.options.resume;
-    if (file.empty()) return true;
+    if (file.empty()) return plan;
+    plan.resume = driver::CheckpointName(file);
     std::string others;
-    for (const ir::Op* op : ir::OpsOfKind(*program_, ir::OpKind::Restore)) {
+    for (const ir::Op* op : restores) {
       std::string_view other = op->attr<ir::AttrKey::Text>().text();
-      if (other == file) return true;
+      if (other == plan.resume) return plan;
       others += fmt::format("{}--resume {}", others.empty() ? "" : " or ", other);
     }
     session_.diagnostics.Report(driver::diag::NoSuchCheckpoint, {}, program_->base_name(), file)
         .Help(others.empty()
                   ? "begin a loop of the program with `checkpoint(…, to = \"p\", every = 100);`"
                   : fmt::format("use {}", others));
-    return false;
+    return std::nullopt;
   }
 
   /// Whether the program can run as it is compiled. If not, sets `found_` to the values with which
@@ -216,6 +224,7 @@ class RunOfFile {
                            session_.sources, &made.contracts.list, std::move(contract_)};
     place.ranks = *ranks;
     place.values = &*values_;
+    place.checkpoints = *checkpoints_;
     place.tiled = made.code.targets.front().tiled.get();
     for (const driver::TargetCode& target : made.code.targets)
       driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
@@ -234,6 +243,7 @@ class RunOfFile {
   ir::Function* program_ = nullptr;
   std::optional<driver::ArgumentValues> values_;
   std::optional<driver::BoundProgram> bound_;
+  std::optional<driver::CheckpointPlan> checkpoints_;
   std::optional<TraceFile> trace_;  ///< only with --profile
   std::unique_ptr<driver::MpiProcess> mpi_;
 };

@@ -21,7 +21,9 @@ namespace kdl::driver {
 
 namespace {
 
-constexpr std::string_view kBegin = "kdl checkpoint 2 ";
+/// How the files of all versions begin.
+constexpr std::string_view kKind = "kdl checkpoint ";
+constexpr std::string_view kBegin = "kdl checkpoint 3 ";
 constexpr size_t kDataAlignment = 64;
 /// A header has a line for each number and tensor of a statement, so a longer one is not a header.
 constexpr int64_t kMostHeaderBytes = int64_t{1} << 20;
@@ -32,10 +34,26 @@ int64_t CountBytes(const CheckpointTensor& tensor) {
   return bytes;
 }
 
+/// Returns bits that look random (the finalizer of SplitMix64).
+uint64_t Mixed(uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
+
+uint64_t ChecksumOf(std::string_view text) {
+  uint64_t sum = 0;
+  for (char c : text) sum = Mixed(sum + static_cast<unsigned char>(c) + 1);
+  return sum;
+}
+
+std::string HexText(uint64_t bits) { return fmt::format("{:016x}", bits); }
+
 /// Returns the first line of a file, after which the elements begin.
 std::string Header(const interp::CheckpointRequest& request,
-                   const std::vector<CheckpointTensor>& tensors) {
+                   const std::vector<CheckpointTensor>& tensors, const std::string& program) {
   nlohmann::ordered_json object;
+  object["program"] = HexText(ChecksumOf(program));
   object["numbers"] = nlohmann::ordered_json::array();
   for (const auto& number : request.numbers)
     object["numbers"].push_back({{"type", Spelling(number.scalar)}, {"bits", number.bits}});
@@ -63,19 +81,6 @@ Result<int64_t> ForEachPlace(const std::vector<CheckpointTensor>& tensors, size_
 
 constexpr int64_t kChecksumBytes = 17;  // with the line break
 
-/// Returns bits that look random (the finalizer of SplitMix64).
-uint64_t Mixed(uint64_t bits) {
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
-
-uint64_t ChecksumOf(std::string_view header) {
-  uint64_t sum = 0;
-  for (char c : header) sum = Mixed(sum + static_cast<unsigned char>(c) + 1);
-  return sum;
-}
-
 /// Returns the checksum of the elements that this process writes. Each one depends on its place in the file.
 Result<uint64_t> ChecksumOf(const std::vector<CheckpointTensor>& tensors, size_t header) {
   uint64_t sum = 0;
@@ -96,7 +101,7 @@ Result<uint64_t> ChecksumOf(const std::vector<CheckpointTensor>& tensors, size_t
   return sum;
 }
 
-std::string ChecksumLine(uint64_t sum) { return fmt::format("{:016x}\n", sum); }
+std::string ChecksumLine(uint64_t sum) { return HexText(sum) + "\n"; }
 
 int64_t EndOfData(const std::vector<CheckpointTensor>& tensors, size_t header) {
   return *ForEachPlace(tensors, header, [](auto&, int64_t) { return Status(); });
@@ -110,9 +115,9 @@ Failure NoFile(std::string_view path) {
 class Writer {
  public:
   Writer(const interp::CheckpointRequest& request, const std::vector<CheckpointTensor>& tensors,
-         const kdl_transport* transport)
+         const std::string& program, const kdl_transport* transport)
       : path_(request.path.str()),
-        header_(Header(request, tensors)),
+        header_(Header(request, tensors, program)),
         tensors_(tensors),
         processes_(transport) {}
 
@@ -194,11 +199,9 @@ Result<std::string> ReadHeader(const FileParts& file) {
 }
 
 /// Stores the numbers of a header. Returns whether there are as many as in the request.
-bool StoreNumbers(std::string_view header, interp::CheckpointRequest& request) {
-  if (!header.starts_with(kBegin)) return false;
-  auto object = nlohmann::json::parse(header.substr(kBegin.size()), nullptr, false);
-  if (!object.is_object() || !object.contains("numbers")) return false;
-  const auto& numbers = object["numbers"];
+bool StoreNumbers(const nlohmann::json& header, interp::CheckpointRequest& request) {
+  if (!header.is_object() || !header.contains("numbers")) return false;
+  const auto& numbers = header["numbers"];
   if (!numbers.is_array() || numbers.size() != request.numbers.size()) return false;
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (!numbers[i].is_object() || !numbers[i].contains("bits")) return false;
@@ -206,6 +209,20 @@ bool StoreNumbers(std::string_view header, interp::CheckpointRequest& request) {
     request.numbers[i].bits = numbers[i]["bits"].get<uint64_t>();
   }
   return true;
+}
+
+/// Returns why the program cannot continue at a file with this header, or an empty string. Stores the numbers of the header.
+std::string WhyUnusable(const std::string& header, interp::CheckpointRequest& request,
+                        const std::vector<CheckpointTensor>& tensors, const std::string& program) {
+  if (!header.starts_with(kKind)) return "is not a checkpoint";
+  if (!header.starts_with(kBegin)) return "was written by another version of kernelc";
+  auto object = nlohmann::json::parse(header.substr(kBegin.size()), nullptr, false);
+  if (!StoreNumbers(object, request)) return "is not a checkpoint of this loop";
+  if (object.value("program", "") != HexText(ChecksumOf(program)))
+    return "was written by another program, or before the program was changed";
+  if (header != Header(request, tensors, program))
+    return "is not a checkpoint of this loop with these sizes";
+  return "";
 }
 
 /// Compares the checksum in the file with that of the elements and of the first line, which has been read.
@@ -218,12 +235,16 @@ Status CompareChecksum(const std::string& path, const std::vector<CheckpointTens
       file->ReadAt(EndOfData(tensors, header.size()), std::as_writable_bytes(std::span(line)));
   if (!read.ok()) return read;
   if (line == ChecksumLine(sum + ChecksumOf(header))) return {};
-  return Failure{fmt::format("'{}' is damaged: it does not have its checksum", path),
-                 FailureKind::User};
+  return Failure{
+      fmt::format("'{}' is damaged: it does not have its checksum; without --resume, the "
+                  "program starts from the beginning",
+                  path),
+      FailureKind::User};
 }
 
 /// Reads the elements of this process.
-Status Read(interp::CheckpointRequest& request, const std::vector<CheckpointTensor>& tensors) {
+Status Read(interp::CheckpointRequest& request, const std::vector<CheckpointTensor>& tensors,
+            const std::string& program) {
   std::string path = request.path.str();
   Result<FileParts> file = FileParts::OpenToRead(path);
   if (!file.ok()) return file.failure();
@@ -231,10 +252,14 @@ Status Read(interp::CheckpointRequest& request, const std::vector<CheckpointTens
   if (!header.ok()) return header.failure();
   Result<int64_t> size = file->Size();
   if (!size.ok()) return size.failure();
-  bool is_whole = *size == EndOfData(tensors, header->size()) + kChecksumBytes;
-  if (!is_whole || !StoreNumbers(*header, request) || *header != Header(request, tensors))
-    return Failure{fmt::format("'{}' is not a checkpoint of this loop with these sizes", path),
-                   FailureKind::User};
+  std::string why = WhyUnusable(*header, request, tensors, program);
+  int64_t whole = EndOfData(tensors, header->size()) + kChecksumBytes;
+  if (why.empty() && *size != whole)
+    why = fmt::format("is damaged: it has {} bytes, but must have {}", *size, whole);
+  if (!why.empty())
+    return Failure{
+        fmt::format("'{}' {}; without --resume, the program starts from the beginning", path, why),
+        FailureKind::User};
   Result<int64_t> end =
       ForEachPlace(tensors, header->size(), [&](const CheckpointTensor& tensor, int64_t offset) {
         return tensor.for_read([&](int64_t first, std::byte* row, size_t bytes) {
@@ -244,24 +269,66 @@ Status Read(interp::CheckpointRequest& request, const std::vector<CheckpointTens
   return end.ok() ? Status() : Status(end.failure());
 }
 
+/// The source chooses the name, so a file that is not a checkpoint is never replaced.
+Status WhyNotReplaceable(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    return Failure{fmt::format("cannot write '{}': there is no folder '{}'", path, folder.string()),
+                   FailureKind::User};
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return {};
+  std::string begin(kKind.size(), 0);
+  Result<FileParts> file = FileParts::OpenToRead(path);
+  if (!file.ok()) return file.failure();
+  Result<int64_t> size = file->Size();
+  if (!size.ok()) return size.failure();
+  if (*size >= static_cast<int64_t>(begin.size())) {
+    Status read = file->ReadAt(0, std::as_writable_bytes(std::span(begin)));
+    if (!read.ok()) return read;
+    if (begin == kKind) return {};
+  }
+  return Failure{
+      fmt::format("'{}' exists, but is not a checkpoint, so it is not replaced; remove it, "
+                  "or write another name after `to =`",
+                  path),
+      FailureKind::User};
+}
+
 }  // namespace
 
+std::string CheckpointName(const std::string& path) {
+  std::filesystem::path name(path);
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::current_path(error);
+  if (name.is_absolute() && !error) name = name.lexically_relative(folder);
+  return name.lexically_normal().string();
+}
+
+Status CheckReplaceable(const std::string& path, const kdl_transport* transport) {
+  FirstAndOthers processes(transport);
+  Status mine = processes.IsFirst() ? WhyNotReplaceable(path) : Status();
+  char may = mine.ok() ? 1 : 0;
+  if (Status sent = processes.Broadcast({&may, 1}); !sent.ok()) return sent;
+  if (!mine.ok() || may != 0) return mine;
+  return Failure{fmt::format("another process cannot write '{}'", path), FailureKind::User};
+}
+
 Status WriteCheckpoint(const interp::CheckpointRequest& request,
-                       const std::vector<CheckpointTensor>& tensors,
+                       const std::vector<CheckpointTensor>& tensors, const std::string& program,
                        const kdl_transport* transport) {
-  return Writer(request, tensors, transport).Write();
+  return Writer(request, tensors, program, transport).Write();
 }
 
 Status ReadCheckpoint(interp::CheckpointRequest& request,
-                      const std::vector<CheckpointTensor>& tensors,
+                      const std::vector<CheckpointTensor>& tensors, const std::string& program,
                       const kdl_transport* transport) {
   FirstAndOthers processes(transport);
   std::error_code missing;
   char exists = processes.IsFirst() && std::filesystem::exists(request.path.str(), missing) ? 1 : 0;
   if (Status sent = processes.Broadcast({&exists, 1}); !sent.ok()) return sent;
   if (exists == 0) return {};
-  Status mine = Read(request, tensors);
-  std::string header = Header(request, tensors);
+  Status mine = Read(request, tensors, program);
+  std::string header = Header(request, tensors, program);
   Result<uint64_t> own = ChecksumOf(tensors, header.size());
   if (mine.ok() && !own.ok()) mine = own.failure();
   Result<uint64_t> sum = processes.Sum(own.ok() ? *own : 0);

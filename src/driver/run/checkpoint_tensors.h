@@ -16,6 +16,8 @@ struct CheckpointPlan {
   bool writes = false;
   /// The file with the checkpoint at which the program continues. Empty: it starts from the beginning.
   std::string resume;
+  /// The name and the code of the program and its kernels. A checkpoint of another program is refused.
+  std::string program;
 };
 
 /// A tensor of a checkpoint.

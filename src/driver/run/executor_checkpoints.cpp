@@ -101,13 +101,15 @@ Status Executor::Checkpoint(const interp::CheckpointRequest& request) {
                                request.every),
                    FailureKind::User};
   if (++checkpoint_counts_[request.path] % request.every != 0) return {};
-  return WriteCheckpoint(request, TensorsOf(request), transport_);
+  return WriteCheckpoint(request, TensorsOf(request), checkpoints_.program, transport_);
 }
 
 Status Executor::Restore(interp::CheckpointRequest& request) {
   if (Status done = WaitFor(request.after); !done.ok()) return done;
+  if (!checkpoints_.writes) return {};
+  if (Status may = CheckReplaceable(request.path.str(), transport_); !may.ok()) return may;
   if (request.path.text() != checkpoints_.resume || checkpoints_.resume.empty()) return {};
-  Status read = ReadCheckpoint(request, TensorsOf(request), transport_);
+  Status read = ReadCheckpoint(request, TensorsOf(request), checkpoints_.program, transport_);
   for (const auto& [name, id] : request.tensors) {
     if (read.ok() && ownerships_.contains(id.value))
       read = StatusOf(kdl_ranks_rewritten(ranks_.get(), &array(id)));

@@ -276,7 +276,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (options.verify && !contract) checking.launch_checks = LaunchChecks::All;
   RankTrafficTable traffic;
   checking.traffic = &traffic;
-  checking.checkpoints = {true, options.resume};
+  checking.checkpoints.writes = true;
   // Devices start counting at the first request for their statistics.
   if (options.verbose) StatisticsText(place);
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};

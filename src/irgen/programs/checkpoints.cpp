@@ -78,6 +78,16 @@ void AssertSame(FunctionGen& gen, Value* given, Value* restored, std::string_vie
            {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
 }
 
+/// Generates a check that the loop, which ends at `limit`, has the iteration in which the file was written.
+void AssertReached(FunctionGen& gen, Value* continues, Value* first, Value* limit,
+                   std::string_view path) {
+  ir::Builder& b = gen.builder;
+  Value* begins = b.Eq(continues, b.Bool(false));
+  std::string text = fmt::format("the loop has the iteration in which '{}' was written", path);
+  b.Create(OpKind::Assert, {{b.Or(begins, b.Le(first, limit))}, {}}, {},
+           {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
+}
+
 /// Returns the given numbers of the checkpoint, which the op before the loop has.
 std::vector<Value*> GivenNumbersOf(FunctionGen& gen, const sema::Checkpoint& checkpoint) {
   std::vector<Value*> given;
@@ -120,6 +130,7 @@ Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body,
     SetName(restored, given[i]->name());
     AssertSame(gen, given[i], restored, checkpoint->path);
   }
+  if (binder) AssertReached(gen, op->result(0), *first, limits[0], checkpoint->path);
   return op->result(0);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -42,6 +43,24 @@ bool AnyHasName(const Stmt* stmt) {
 
 void ReportForm(FunctionState& state, Span span) {
   state.diagnostics.Report(diag::CheckpointForm, span).Help(fmt::format("write {}", kForm));
+}
+
+/// Returns the path of a file in the current folder or in a folder inside it, without detours, that resembles the given one.
+std::string PlainPath(const std::string& given) {
+  std::filesystem::path plain;
+  for (const std::filesystem::path& part :
+       std::filesystem::path(given).relative_path().lexically_normal())
+    if (!part.empty() && part != "..") plain /= part;
+  return plain.empty() || plain == "." ? "run.checkpoint" : plain.string();
+}
+
+/// Sources are not trusted, so they only choose files in the folder in which the program runs. Reports other paths, and those with
+/// detours, because two paths are the same file exactly if they have the same text.
+void CheckPath(FunctionState& state, const syntax::StringLit& to) {
+  std::string plain = PlainPath(to.value);
+  if (plain == to.value) return;
+  state.diagnostics.Report(diag::CheckpointPath, to.span, to.value)
+      .Help(fmt::format("write `to = \"{}\"`", plain));
 }
 
 /// Returns why the value of a name cannot be part of a checkpoint, or an empty string.
@@ -231,6 +250,7 @@ void CheckCheckpoint(FunctionState& state, const CallStmt& stmt) {
       CheckNamed(state, arg);
     } else if (name == "to" && to == nullptr && text != nullptr && !text->value.empty()) {
       to = arg.value;
+      CheckPath(state, *text);
     } else if (name == "every" && every == nullptr) {
       every = arg.value;
       CheckInteger(state, every, "every");

@@ -193,9 +193,14 @@ class Walk {
     }
   }
 
-  /// If a checkpoint at `place` lacks the tensor that is read, reports that and returns true.
-  bool ReportMissed(const Span* place, std::string_view name, Span read) {
-    if (place == nullptr || !checkpoints_.contains(place->begin)) return false;
+  /// If a checkpoint at `place` lacks the memory of the tensor that is read, reports that and returns true. After a swap, this
+  /// is the memory of another tensor.
+  bool ReportMissed(const Span* place, const Entity* tensor, Span read) {
+    auto found = place == nullptr ? missed_.end() : missed_.find(place->begin);
+    if (found == missed_.end()) return false;
+    const std::vector<const Entity*>& missed = found->second;
+    bool is_missed = std::ranges::find(missed, tensor) != missed.end();
+    std::string_view name = (is_missed ? tensor : missed.front())->name.text();
     state_.diagnostics.Report(diag::CheckpointMisses, *place, name)
         .Note(read, "it is read here, before it is written again")
         .Help(fmt::format("add it: `checkpoint({}, …);`", name));
@@ -204,7 +209,7 @@ class Walk {
 
   void ReportRead(const TensorRead& read, const Span* swap) {
     std::string_view name = read.tensor->name.text();
-    if (ReportMissed(swap, name, read.span)) return;
+    if (ReportMissed(swap, read.tensor, read.span)) return;
     if (swap != nullptr) {
       state_.diagnostics.Report(diag::SwappedReadBeforeWrite, read.span, name)
           .Note(*swap, "swapped here with a tensor that was never written")
@@ -372,7 +377,7 @@ class Walk {
     if (!partly_read_.insert(memory).second) return;
     std::string_view name = memory->name.text();
     auto lost = lost_.find(memory);
-    if (lost != lost_.end() && ReportMissed(&lost->second, name, span)) return;
+    if (lost != lost_.end() && ReportMissed(&lost->second, memory, span)) return;
     Diagnostic& report = state_.diagnostics.Report(diag::ReadMaybeUnwritten, span, name);
     auto first = first_.find(memory);
     if (now_ && now_->partial.contains(memory)) {
@@ -466,10 +471,10 @@ class Walk {
   /// elements.
   void ForgetUnsaved(const syntax::BlockStmt& body, const Checkpoint& checkpoint) {
     if (!now_) return;
-    checkpoints_.insert(checkpoint.call->span.begin);
     for (const Entity* tensor : ChangedTensors(state_.fn, body)) {
       if (tensor->kind != EntityKind::LocalTensor || checkpoint.Contains(tensor, state_.fn))
         continue;
+      missed_[checkpoint.call->span.begin].push_back(tensor);
       if (now_->memory.IsWritten(tensor) && !now_->partial.contains(tensor))
         lost_.try_emplace(tensor, checkpoint.call->span);
       now_->memory.Forget(tensor, checkpoint.call->span);
@@ -577,7 +582,8 @@ class Walk {
   Sources sources_;
   std::map<const Entity*, Span>
       lost_;  ///< tensors that are complete before a loop, and its checkpoint, which lacks them
-  std::set<uint32_t> checkpoints_;  ///< the source positions at which they begin
+  /// The changed tensors that each checkpoint lacks, keyed by the source positions at which the checkpoints begin.
+  std::map<uint32_t, std::vector<const Entity*>> missed_;
 };
 
 }  // namespace
