@@ -3,7 +3,7 @@
 
 A program is interrupted because it ends early, because it is killed at random moments, because the disk is full, or because one
 of its processes is killed. It continues on another number of ranks, in one process and with Open MPI and MPICH. A failed
-write must leave the old checkpoint. Other arguments and damaged files must be noticed.
+write must leave the old checkpoint. Other arguments, other programs and damaged files must be noticed, and other files kept.
 
 tests/run/checkpoints.py
 """
@@ -85,12 +85,16 @@ def without_file(program, wanted, folder):
     got = outputs([*words, "--resume", file_of(program)], folder)
     checks.expect(f"{program} without a file: {got if isinstance(got, str) else ''}", got == wanted)
     other = [word.replace("M=17", "M=18") for word in words]
-    for text in (None, b"", b"kdl checkpoint 2 {}\n", b"kdl checkpoint 2 {\"numbers\": [1, 2, 3]}\n"):
+    texts = {None: "is not a checkpoint of this loop with these sizes", b"": "exists, but is not a checkpoint",
+             b"kdl checkpoint 3 {}\n": "is not a checkpoint of this loop", b"kdl checkpoint 1 {}\n": "another version",
+             b"kdl checkpoint 3 {\"numbers\": [1, 2, 3]}\n": "is not a checkpoint of this loop"}
+    for text, why in texts.items():
         if text is not None:
             (folder / file_of(program)).write_bytes(text)
         done = run([*(other if text is None else words), "--resume", file_of(program)], folder)
         checks.expect(f"{program} continues with another file: {done.returncode} {done.stderr}",
-                      done.returncode == 1 and "is not a checkpoint of this loop" in done.stderr)
+                      done.returncode == 1 and why in done.stderr)
+    (folder / file_of(program)).unlink()
 
 
 def line_of(program):
@@ -111,6 +115,38 @@ def with_other_numbers(folder):
             "with another number")
 
 
+def of_another_program(wanted, folder):
+    """A changed kernel makes another program. Fewer iterations than before the checkpoint are an error, equally many are not."""
+    words, file = words_of("relaxed", SOURCE, STEPS), folder / file_of("relaxed")
+    run(words_of("relaxed", SOURCE, 7, False), folder)
+    changed = folder / "checkpoints.kdl"
+    changed.write_text(SOURCE.read_text().replace("0.25 * (", "0.125 * ("))
+    refused("relaxed", words_of("relaxed", changed, STEPS), "before the program was changed", folder, "with another kernel")
+    changed.write_text("// a comment\n" + SOURCE.read_text())
+    for name in (file_of("relaxed"), f"./{file_of('relaxed')}", str(file)):
+        got = outputs([*words_of("relaxed", changed, STEPS), "--resume", name], folder)
+        checks.expect(f"{name} continues with other results: {got if isinstance(got, str) else ''}", got == wanted)
+    run(words_of("relaxed", SOURCE, STEPS, False), folder)
+    refused("relaxed", words_of("relaxed", SOURCE, 5), "has the iteration in which", folder, "with fewer iterations")
+    got = outputs([*words, "--resume", file.name], folder)
+    checks.expect(f"equally many iterations: {got if isinstance(got, str) else ''}", got == wanted)
+
+
+def of_another_kind(program, folder):
+    """A file that is not a checkpoint is not replaced, and a missing folder is noticed before the loop."""
+    file = folder / file_of(program)
+    file.write_text("important\n")
+    done = run(words_of(program, SOURCE, STEPS), folder)
+    kept = file.read_text() == "important\n"
+    checks.expect(f"{program} replaces a file: {done.stderr}", kept and done.returncode == 1 and "so it is not replaced" in done.stderr)
+    file.unlink()
+    elsewhere = folder / "elsewhere.kdl"
+    elsewhere.write_text(SOURCE.read_text().replace(f'"{file.name}"', f'"missing/{file.name}"'))
+    done = run(words_of(program, elsewhere, 1), folder)
+    checks.expect(f"{program} writes into a missing folder: {done.stderr}",
+                  done.returncode == 1 and "there is no folder 'missing'" in done.stderr)
+
+
 def damaged(program, draw, folder):
     """A byte of the file is changed, in the numbers, among the elements or in the checksum."""
     run(words_of(program, SOURCE, 7, False), folder)
@@ -124,7 +160,7 @@ def damaged(program, draw, folder):
     (folder / file_of(program)).write_bytes(other)
     refused(program, words_of(program, SOURCE, STEPS), "is damaged", folder, "although a number is damaged")
     (folder / file_of(program)).write_bytes(whole[:-1])
-    refused(program, words_of(program, SOURCE, STEPS), "is not a checkpoint of this loop", folder, "although the file is too short")
+    refused(program, words_of(program, SOURCE, STEPS), "is damaged", folder, "although the file is too short")
 
 
 def no_space():
@@ -225,7 +261,9 @@ def main():
             without_file(program, one, folder)
             on_full_disk(program, folder)
             damaged(program, draw, folder)
+            of_another_kind(program, folder)
         with_other_numbers(folder)
+        of_another_program(wanted["relaxed"], folder)
         killed(draw, folder)
         for library, launcher in LAUNCHERS.items():
             if not shutil.which(launcher[0]):

@@ -60,7 +60,7 @@ void CheckPath(FunctionState& state, const syntax::StringLit& to) {
   std::string plain = PlainPath(to.value);
   if (plain == to.value) return;
   state.diagnostics.Report(diag::CheckpointPath, to.span, to.value)
-      .Help(fmt::format("write `to = \"{}\"`", plain));
+      .Help(fmt::format("use `to = \"{}\"`", plain));
 }
 
 /// Returns why the value of a name cannot be part of a checkpoint, or an empty string.
