@@ -146,7 +146,7 @@ fails("must be an integer (i32), not 0.1", TypeError, lambda: module.at(np.ones(
 fails("must be an integer (i32), not 70000.0", TypeError, lambda: module.at(np.ones(3, "u1"), 70000.0))
 fails("core_num is 0; a launch runs on 1 core or more", kernelc.ArgumentError, lambda: module.axpy[0](1, x, y))
 fails("core_num is -9223372036854775808; a launch runs", kernelc.ArgumentError, lambda: module.axpy[-2**63](1, x, y))
-fails("no exported kernel 'nothing'", AttributeError, lambda: module.nothing)
+fails("no kernel 'nothing'", AttributeError, lambda: module.nothing)
 fails("axpy has 3 parameters, but is called with 0 arguments", TypeError, lambda: module.axpy.check(1, ()))
 fails("axpy has 3 parameters, but is called with 4 arguments", TypeError, lambda: module.axpy.check(1, (1, y, y, y)))
 assert (y == 1).all()

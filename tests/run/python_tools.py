@@ -97,7 +97,7 @@ fails("'y' has elements of type u8, but f takes f32 or i32", kernelc.ArgumentErr
 fails("must be an array, not None", TypeError, lambda: f(np.ones(2, "f4"), np.ones(2, "f4"), None))
 for kind in (np.float32, "float32", np.dtype("float32"), "f32"):
     assert repr(kernelc.compile(text, defines={"T": kind}).f).startswith("<kernel f(x: in f32[N],")
-fails("there is no exported kernel 'f'; the exported kernels are: g; Python calls kernels, not programs", AttributeError, lambda: kernelc.compile("kernel g(x: inout f32[N]) { spmd for i in N by 8 { x[i] = 1; } }\\nexport program f(x: inout f32[N]) { spmd g(x); }").f)
+fails("there is no kernel 'f'; the kernels are: g; Python calls kernels, not programs", AttributeError, lambda: kernelc.compile("kernel g(x: inout f32[N]) { spmd for i in N by 8 { x[i] = 1; } }\\nexport program f(x: inout f32[N]) { spmd g(x); }").f)
 def f(x, other):
     "export kernel f(x: inout f32[N]) { spmd for i in N by 8 { x[i] = 1; } }"
 fails("must be those of the kernel: x", TypeError, lambda: kernelc.kernel(f))

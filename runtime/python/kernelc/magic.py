@@ -35,7 +35,7 @@ def _name(word: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="%%kernelc", description="Compiles the cell and defines its exported kernels.", add_help=False)
+    parser = _Parser(prog="%%kernelc", description="Compiles the cell and defines its kernels.", add_help=False)
     parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME=VALUE,...", help="values of a generic parameter")
     parser.add_argument("-O", dest="opt_level", type=int, metavar="LEVEL", help="the optimization level, 0 to 3")
     parser.add_argument("--device", default="host", metavar="SPEC", help="where the kernels run")

@@ -118,8 +118,8 @@ class Module:
         kernels: dict[str, Kernel] = self.__dict__.get("_kernels", {})  # empty while an object is copied
         if name in kernels:
             return kernels[name]
-        known = f"; the exported kernels are: {', '.join(kernels)}" if kernels else ""
-        raise KeyError(f"there is no exported kernel '{name}'{known}; Python calls kernels, not programs")
+        known = f"; the kernels are: {', '.join(kernels)}" if kernels else ""
+        raise KeyError(f"there is no kernel '{name}'{known}; Python calls kernels, not programs")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _build, _recipe(self._source, self._device)
@@ -158,12 +158,12 @@ def _open(source: compiler.Source, device: str) -> tuple[cache.Entry, dict[str, 
 
 def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Mapping[str, object] | None = None,
             opt_level: int | None = None, kernel: str | None = None, tuned: str | os.PathLike[str] | None = None) -> Module:
-    """Compiles a file, a file of the library such as "std.nn", or a text that contains kernels, and returns its exported kernels.
+    """Compiles a file, a file of the library such as "std.nn", or a text that contains kernels, and returns its kernels.
 
     device    where the kernels run, such as "host", "host?threads=1" or "opencl"
     defines   values of generic parameters, such as {"BM": 64} or {"T": ["f32", "f64"]}
     opt_level the optimization level, 0 to 3; results do not depend on it
-    kernel    the name of the only kernel to compile; if omitted, all exported kernels are compiled
+    kernel    the name of the only kernel to compile; if omitted, all kernels are compiled
     tuned     a file that `tune` or `kernelc tune` has written: uses the schedules that it contains
 
     Raises CompileError if kernelc reports errors. The result is kept on disk for later processes.
@@ -177,7 +177,7 @@ def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Ma
 
 
 def load(path: str | os.PathLike[str], **options: Any) -> Module:
-    """Compiles a file and returns its exported kernels. Takes the keyword arguments of `compile`, which also accepts texts."""
+    """Compiles a file and returns its kernels. Takes the keyword arguments of `compile`, which also accepts texts."""
     return compile(pathlib.Path(path), **options)
 
 
