@@ -84,14 +84,15 @@ class HiddenSums {
       frozen_;  ///< null where loop strength reduction has removed the instruction
 };
 
-/// Runs loop strength reduction on a loop that contains no other loops.
-class ReduceInnermost : public llvm::PassInfoMixin<ReduceInnermost> {
+/// Runs loop strength reduction on a loop. In loops that contain no others, where most of the instructions are, long sums are
+/// hidden meanwhile.
+class ReduceLoop : public llvm::PassInfoMixin<ReduceLoop> {
  public:
   llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager& analyses,
                               llvm::LoopStandardAnalysisResults& results,
                               llvm::LPMUpdater& updater) {
     if (!loop.isInnermost() || loop.getLoopPreheader() == nullptr)
-      return llvm::PreservedAnalyses::all();
+      return llvm::LoopStrengthReducePass().run(loop, analyses, results, updater);
     HiddenSums sums(loop, results.SE);
     sums.Hide();
     llvm::LoopStrengthReducePass().run(loop, analyses, results, updater);
@@ -107,7 +108,7 @@ llvm::PreservedAnalyses ReduceStrength::run(llvm::Function& function,
                                             llvm::FunctionAnalysisManager& analyses) {
   constexpr unsigned kShort = 1500;  // instructions
   if (function.getInstructionCount() > kShort) return llvm::PreservedAnalyses::all();
-  return llvm::createFunctionToLoopPassAdaptor(ReduceInnermost()).run(function, analyses);
+  return llvm::createFunctionToLoopPassAdaptor(ReduceLoop()).run(function, analyses);
 }
 
 }  // namespace kdl::codegen

@@ -4,9 +4,8 @@
 
 namespace kdl::codegen {
 
-/// Runs loop strength reduction on the innermost loops of short functions, so that pointers advance with the loop. In
-/// long functions it takes too much time (backend.cpp), and so it does for loops around others, where it gains
-/// little. The long iterations of register-blocked loops gain nothing from it.
+/// Runs loop strength reduction on short functions, so that pointers advance with the loop. In long functions it takes too much
+/// time (backend.cpp), and the long iterations of register-blocked loops gain nothing from it.
 class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function,
