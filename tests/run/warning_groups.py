@@ -62,11 +62,14 @@ def plant_parameter(draw, text):
 
 
 def inputs(kernel, text):
-    """Yields the inputs of two dimensions that the kernel reads as a whole, each with its first such element."""
+    """Yields the inputs of two dimensions that the kernel reads as a whole, each with its first such element. Its indices run over
+    complete sizes."""
     body = re.compile(r"^\}", re.M).search(text, kernel.end())
+    end = body.start() if body else len(text)
+    is_whole = lambda index: re.compile(rf"\b{index} in [A-Z]").search(text, kernel.end(), end)
     for param in PARAM.finditer(kernel[2]):
-        element = re.compile(rf"\b{param[1]}\[([a-z]), ([a-z])\]").search(text, kernel.end(), body.start() if body else len(text))
-        if element and param[2] != param[3] and len(re.findall(rf"\b{param[2]}\b", kernel[2])) > 1:
+        element = re.compile(rf"\b{param[1]}\[([a-z]), ([a-z])\]").search(text, kernel.end(), end)
+        if element and is_whole(element[1]) and is_whole(element[2]) and param[2] != param[3] and len(re.findall(rf"\b{param[2]}\b", kernel[2])) > 1:
             yield param, element
 
 
