@@ -104,10 +104,10 @@ Error TakeNeeds(CudaDevice& cuda, cu::ModuleId module, const char* name, CudaKer
   for (std::int64_t map = 0; map < needs[1] && at + 5 <= needs.size(); ++map, at += 5)
     kernel->maps.push_back({needs[at], needs[at + 1], needs[at + 2], needs[at + 3], needs[at + 4]});
   kernel->needs = NeedsOfSizes(needs, at + 1);
-  std::stable_sort(kernel->needs.begin(), kernel->needs.end(),
-                   [](const WorkgroupNeed& a, const WorkgroupNeed& b) {
-                     return a.workgroup_bytes > b.workgroup_bytes;
-                   });
+  std::sort(kernel->needs.begin(), kernel->needs.end(),
+            [](const WorkgroupNeed& a, const WorkgroupNeed& b) {
+              return a.workgroup_bytes > b.workgroup_bytes;
+            });
   kernel->needs.push_back({needs[0]});
   return ReserveWorkgroupMemory(cuda, name, *kernel);
 }
