@@ -174,7 +174,7 @@ class Programs(Appends):
             if type_ == "bool" or self.random.randrange(3):
                 return self.literal(type_)
             operands = [self.literal(type_), self.literal(type_), f"{type_}.max", f"{type_}.min"]
-            return f"{self.pick(operands)} {self.pick(['+', '-', '*'])} {self.literal(type_)}"
+            return f"{self.pick(operands)} {self.pick(['+', '-', '*', '<<', '>>', '&'])} {self.literal(type_)}"
         numbers = ["0.0", "-0.0", "1", "0.5", "-3.25", "1.0e-3", "0.1", "nan"] + (["inf", "-inf"] if type_ != "f8e4m3" else [])
         return self.pick([*numbers, "(0.1 as f32)"] if type_ == "f32" else numbers)
 

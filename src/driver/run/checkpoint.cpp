@@ -54,6 +54,7 @@ std::string Header(const interp::CheckpointRequest& request,
                    const std::vector<CheckpointTensor>& tensors, const std::string& program) {
   nlohmann::ordered_json object;
   object["program"] = HexText(ChecksumOf(program));
+  object["file"] = request.path.str();  // which loops of a program share with no other loop
   object["numbers"] = nlohmann::ordered_json::array();
   for (const auto& number : request.numbers)
     object["numbers"].push_back({{"type", Spelling(number.scalar)}, {"bits", number.bits}});

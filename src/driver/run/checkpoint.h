@@ -11,7 +11,7 @@
 namespace kdl::driver {
 
 // A checkpoint file contains all elements of its tensors in row-major order, so that any number of processes can read it. It
-// begins with a line of JSON: a checksum of the program, the types and values of the numbers, and the names, types and sizes of
+// begins with a line of JSON: a checksum of the program, the file's name, the types and values of the numbers, and the names, types and sizes of
 // the tensors. It ends with a line that contains a checksum, which is a sum over all elements, so that each process can compute
 // its part of it. `program` identifies the program, see CheckpointPlan.
 //

@@ -18,8 +18,8 @@
 //   assert %c0 = %c
 //   loop %t in %t0 .. %steps { checkpoint "p" every 100 numbers(true, %t, %c) tensors(%x) ; … }
 // The first number of a file is always true, so %go_on says whether the program continues at a checkpoint. The last ones, here %c,
-// are the sizes and numbers with which the program was called. They must be the same when it continues, except those from
-// which the number of iterations is computed, here %steps.
+// are the sizes and numbers with which the program was called. They must be the same when it continues, except those that only
+// limit the number of iterations, here %steps.
 
 namespace kdl::irgen {
 
@@ -39,16 +39,21 @@ ir::Attr PathOf(FunctionGen& gen, const sema::Checkpoint& checkpoint) {
   return ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(checkpoint.path));
 }
 
-/// Returns whether the value is computed from the parameter.
-bool DependsOn(const Value* value, const Value* param) {
-  if (value == param) return true;
-  return value->def() && std::ranges::any_of(value->def()->operands(), [&](const Value* operand) {
-           return DependsOn(operand, param);
-         });
+/// Returns whether all uses of a parameter are in the expression.
+bool IsOnlyIn(const FunctionGen& gen, Name param, const syntax::Expr* limit) {
+  bool is_used = false;
+  for (const auto& [expr, info] : gen.checked.exprs) {
+    bool is_use = expr->kind == syntax::ExprKind::Name && info.entity != nullptr &&
+                  info.entity->kind == sema::EntityKind::ScalarParam && info.entity->name == param;
+    if (!is_use) continue;
+    is_used = true;
+    if (expr->span.begin < limit->span.begin || limit->span.end < expr->span.end) return false;
+  }
+  return is_used;
 }
 
-/// Returns the sizes and numbers with which the program was called, without those from which the limits are computed.
-std::vector<Value*> GivenNumbers(FunctionGen& gen, const std::vector<Value*>& limits) {
+/// Returns the sizes and numbers with which the program was called, without those that only limit the iterations.
+std::vector<Value*> GivenNumbers(FunctionGen& gen, const syntax::Expr* limit) {
   std::vector<Value*> given;
   for (Name dim : gen.function.dims) {
     if (!gen.function.FindDim(dim)) continue;
@@ -56,9 +61,8 @@ std::vector<Value*> GivenNumbers(FunctionGen& gen, const std::vector<Value*>& li
     SetName(given.back(), dim);
   }
   for (const ir::Param& param : gen.function.params) {
-    bool is_limit = std::ranges::any_of(
-        limits, [&](const Value* limit) { return DependsOn(limit, param.value); });
-    if (ir::IsScalar(param.value->type()) && !is_limit) given.push_back(param.value);
+    if (ir::IsScalar(param.value->type()) && !IsOnlyIn(gen, param.value->name(), limit))
+      given.push_back(param.value);
   }
   return given;
 }
@@ -103,16 +107,16 @@ std::vector<Value*> GivenNumbersOf(FunctionGen& gen, const sema::Checkpoint& che
 
 }  // namespace
 
-Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body,
-                  const std::vector<Value*>& limits, const sema::Entity* binder, Value** first) {
+Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body, const syntax::Expr* limit,
+                  const sema::Entity* binder, LoopBounds* bounds) {
   std::optional<sema::Checkpoint> checkpoint;
   if (gen.function.kind == ir::FunctionKind::Program)
     checkpoint = sema::FindCheckpointOfLoop(gen.checked, body);
   if (!checkpoint) return nullptr;
   std::vector<Value*> numbers = {gen.builder.Bool(false)};
   for (const sema::Entity* number : checkpoint->numbers)
-    numbers.push_back(number == binder ? *first : gen.values.at(number));
-  std::vector<Value*> given = GivenNumbers(gen, limits);
+    numbers.push_back(number == binder ? bounds->lo : gen.values.at(number));
+  std::vector<Value*> given = GivenNumbers(gen, limit);
   numbers.insert(numbers.end(), given.begin(), given.end());
   std::vector<ir::Type> types;
   for (const Value* number : numbers) types.push_back(number->type());
@@ -123,14 +127,14 @@ Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body,
     const sema::Entity* number = checkpoint->numbers[i];
     Value* value = op->result(i + 1);
     SetName(value, number->name);
-    (number == binder ? *first : gen.values.at(number)) = value;
+    (number == binder ? bounds->lo : gen.values.at(number)) = value;
   }
   for (size_t i = 0; i < given.size(); ++i) {
     Value* restored = op->result(1 + checkpoint->numbers.size() + i);
     SetName(restored, given[i]->name());
     AssertSame(gen, given[i], restored, checkpoint->path);
   }
-  if (binder) AssertReached(gen, op->result(0), *first, limits[0], checkpoint->path);
+  if (binder) AssertReached(gen, op->result(0), bounds->lo, bounds->hi, checkpoint->path);
   return op->result(0);
 }
 

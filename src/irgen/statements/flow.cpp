@@ -193,24 +193,12 @@ Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
   return gen.builder.And(flag, again);
 }
 
-/// Returns the values of the names in an expression.
-std::vector<Value*> NamedIn(const FunctionGen& gen, const syntax::Expr* expr) {
-  std::vector<Value*> values;
-  sema::AnySubexpression(expr, [&](const syntax::Expr* inner) {
-    auto info = gen.checked.exprs.find(inner);
-    auto value = gen.values.find(info == gen.checked.exprs.end() ? nullptr : info->second.entity);
-    if (value != gen.values.end()) values.push_back(value->second);
-    return false;
-  });
-  return values;
-}
-
 }  // namespace
 
 void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop) {
   OpenLoop(gen, *loop.body);
   auto condition = [&] { return GenExpr(gen, loop.condition); };
-  Value* continues = GenRestore(gen, *loop.body, NamedIn(gen, loop.condition));
+  Value* continues = GenRestore(gen, *loop.body, loop.condition);
   Value* first = Begins(gen, condition());
   // The condition was true when the checkpoint was written. It may need tensors that are not part of the checkpoint.
   if (continues) first = gen.builder.Or(continues, first);

@@ -58,7 +58,7 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   if (depth == binders.size()) return GenIteration(gen, *loop.body);
   const sema::Entity* binder = binders[depth];
   LoopBounds bounds = GenLoopBounds(gen, binder);
-  if (depth == 0) GenRestore(gen, *loop.body, {bounds.hi}, binder, &bounds.lo);
+  if (depth == 0) GenRestore(gen, *loop.body, binder->hi, binder, &bounds);
   std::vector<Value*> inits = Present(gen, vars);
   std::vector<ir::Attr> attrs;
   if (gen.loops.back().stays) attrs.push_back(ir::MakeAttr<ir::AttrKey::Breaks>(1));

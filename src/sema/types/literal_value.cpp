@@ -32,6 +32,34 @@ std::optional<Constant> CastValue(FunctionState& state, const syntax::CastExpr& 
   return Constant{scalar, FloatBits(scalar, static_cast<double>(number))};
 }
 
+/// Returns the number of bits of a shift, which is the count modulo the width of the type.
+int ShiftCount(const Literal& count, Scalar scalar) {
+  int bits = Info(scalar).bits;
+  return static_cast<int>((count.integer % bits + bits) % bits);
+}
+
+/// Computes as programs do at run time: integers of n bits wrap. Returns nothing for other operators and for a division by 0.
+std::optional<Literal> Compute(syntax::BinaryOp op, const Literal& a, const Literal& b,
+                               Scalar scalar) {
+  using syntax::BinaryOp;
+  auto wide = [](const Literal& one) { return static_cast<unsigned __int128>(one.integer); };
+  auto wrap = [&](unsigned __int128 bits) {
+    return Wrap(Literal::Int(static_cast<__int128>(bits)), scalar);
+  };
+  switch (op) {
+    case BinaryOp::Mul:
+      return wrap(wide(a) * wide(b));
+    case BinaryOp::Shl:
+      return wrap(wide(a) << ShiftCount(b, scalar));
+    case BinaryOp::Shr:
+      return Literal::Int(a.integer >> ShiftCount(b, scalar));
+    default:
+      break;
+  }
+  std::optional<Literal> value = Fold(op, a, b).value;
+  return value ? std::optional(Wrap(*value, scalar)) : std::nullopt;
+}
+
 /// Returns the value of arithmetic whose operands are constant and have types, such as `i64.max - 1` or `-(0.1 as f32)`. Floats
 /// can only be negated.
 std::optional<Constant> ArithmeticValue(FunctionState& state, const syntax::Expr* expr) {
@@ -40,14 +68,15 @@ std::optional<Constant> ArithmeticValue(FunctionState& state, const syntax::Expr
   if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
     std::optional<Constant> operand = ConstantValue(state, unary->operand);
     if (operand && unary->op == syntax::UnaryOp::Neg) value = Negate(FromConstant(*operand));
+    if (operand && unary->op == syntax::UnaryOp::BitNot) value = Flip(FromConstant(*operand));
+    if (value && !value->is_float) value = Wrap(*value, scalar);
   } else if (const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr)) {
     std::optional<Constant> lhs = ConstantValue(state, binary->lhs);
     std::optional<Constant> rhs = ConstantValue(state, binary->rhs);
     if (lhs && rhs && IsInteger(scalar))
-      value = Fold(binary->op, FromConstant(*lhs), FromConstant(*rhs)).value;
+      value = Compute(binary->op, FromConstant(*lhs), FromConstant(*rhs), scalar);
   }
-  if (!value) return std::nullopt;
-  return ToConstant(value->is_float ? *value : Wrap(*value, scalar), scalar);
+  return value ? ToConstant(*value, scalar) : std::nullopt;
 }
 
 /// Returns the value of a constant expression that is a bool, a cast, an element of a table, or arithmetic with these.
