@@ -16,9 +16,13 @@ namespace kdl::cpu {
 namespace {
 
 /// Whether the op is the given store or another copy of the same store in the source. For example, one copy
-/// may be in a loop's last iteration and another one after the loop.
+/// may be in a loop's last iteration and another one after the loop. Locations do not say that, because copies have different ones
+/// when text is read back.
 bool IsSameStore(const Op* op, const Op* store) {
-  return op->kind() == OpKind::Store && op->loc() == store->loc() &&
+  auto text = [](const Op* one) {
+    return one->HasAttr(AttrKey::Text) ? one->attr<AttrKey::Text>() : Name();
+  };
+  return op->kind() == OpKind::Store && text(op) == text(store) &&
          op->attr<AttrKey::Access>() == store->attr<AttrKey::Access>();
 }
 
