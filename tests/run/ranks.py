@@ -3,9 +3,11 @@
 
 The results must have the same bits as with one rank, for numbers of ranks that do not divide the sizes and for more ranks
 than rows. Compiled programs in MPI applications in C++ and C must have these bits, too. If a fetch is removed from a program, its results must change. If one process fails, all must end. What is sent
-must be what `kernelc explain --communication` says, and no less than what the interpreter counts.
+must be what `kernelc explain --communication` says, and no less than what the interpreter counts. Half of the grids' shapes are
+drawn each day for each program.
 
 tests/run/ranks.py
+tests/run/ranks.py --all   # all shapes
 """
 
 import json
@@ -18,7 +20,7 @@ import sys
 import tempfile
 
 import numpy as np
-from shared import checks
+from shared import checks, seeds
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks.kdl"
 RUNS = {
@@ -82,7 +84,7 @@ def in_one_process(folder):
     for program in RUNS:
         one = outputs(program_words(SOURCE, program, 1), folder)
         check(isinstance(one, dict) and one, f"{program} fails with one rank: {one}")
-        for ranks in (2, 3, 5, 8, 13, 40):
+        for ranks in seeds.half(program, [2, 3, 5, 8, 13, 40]):
             check(outputs(program_words(SOURCE, program, ranks), folder) == one, f"{program} differs with {ranks} ranks")
 
 
@@ -113,7 +115,7 @@ def on_grids(folder):
     for program, arguments in GRID_RUNS.items():
         one = outputs(grid_words(program, (1, 1), folder)[1], folder)
         check(isinstance(one, dict) and one, f"{program} fails with one rank: {one}")
-        for shape in SHAPES:
+        for shape in seeds.half(program, SHAPES):
             file, words = grid_words(program, shape, folder)
             got = outputs([*words, "--device", f"grid=ranks?count={shape[0] * shape[1]}"], folder)
             check(got == one, f"{program} differs on a grid of {shape}: {got if isinstance(got, str) else ''}")
@@ -137,7 +139,7 @@ def reduced(folder):
     for program in REDUCE_RUNS:
         one = of_one_host(program, folder)
         check(isinstance(one, dict) and len(one) == len(REDUCE_OUTPUTS[program]), f"{program} fails without ranks: {one}")
-        for shape in REDUCE_SHAPES:
+        for shape in seeds.half(program, REDUCE_SHAPES):
             file = folder / "reduce.kdl"
             file.write_text(on_shape(REDUCE, shape))
             count = shape[0] * shape[1]

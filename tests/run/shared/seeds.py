@@ -26,6 +26,11 @@ def one_in(number, items):
     return [items[i] for i in sorted(drawn)]
 
 
+def half(name, items):
+    """Returns half of the items, which the day and the name decide, or all of them with `--all`."""
+    return items if "--all" in sys.argv else random.Random(f"{of_today()} {name}").sample(items, -(-len(items) // 2))
+
+
 def run(summary, check, kernels):
     """Runs `check(folder, seed)` for many seeds. `check` returns what is wrong with a seed's kernel, or None.
     Exits with the result."""
