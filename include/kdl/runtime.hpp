@@ -135,7 +135,9 @@ class Queue {
 
   // Returns an event that completes after everything enqueued so far and after the events in `after`.
   Event Mark(const After& after = {}) const {
-    return Call([] {}, after);
+    return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
+      return kdl_host_call(queue_, nullptr, nullptr, nullptr, events, count, done);
+    });
   }
 
   // Operations that are enqueued later start after the work that `stream` contains at present: a stream of the
@@ -291,16 +293,15 @@ class Context {
 };
 
 inline Queue Device::queue(std::int32_t index) const {
+  if (handles_ != nullptr) {
+    const auto known = handles_->find(index);
+    if (known != handles_->end()) return {context_, device_, known->second.get()};
+  }
   kdl_queue* queue = nullptr;
   Check(kdl_device_queue(device_, index, &queue));
   if (handles_ != nullptr) {
-    auto& handle = (*handles_)[index];
-    if (handle == nullptr) {
-      kdl_queue* own = nullptr;
-      Check(kdl_queue_own(queue, &own));
-      handle.reset(own);
-    }
-    queue = handle.get();
+    Check(kdl_queue_own(queue, &queue));
+    handles_->emplace(index, queue);
   }
   return {context_, device_, queue};
 }

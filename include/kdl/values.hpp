@@ -94,8 +94,10 @@ T Load(const void* from) {
 class Event {
  public:
   Event() = default;
-  // Takes ownership of the caller's reference.
-  explicit Event(kdl_event* event) : event_(event, kdl_event_free) {}
+  // Takes ownership of the caller's reference. NULL stands for an operation that has ended.
+  explicit Event(kdl_event* event) {
+    if (event != nullptr) event_.reset(event, kdl_event_free);
+  }
 
   kdl_event* get() const { return event_.get(); }
   // Waits for the event. If the event failed, throws its failure.

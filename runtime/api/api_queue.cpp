@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "api/api.h"
-#include "api/launch_call.h"
+#include "api/kept_launches.h"
 #include "core/operations.h"
 
 using namespace kdl::runtime;
@@ -36,6 +36,11 @@ Error Submit(Caller& caller, Ref<Operation> operation, std::span<kdl_event* cons
 }
 
 namespace {
+
+// Whether there is an event that has to be awaited. Operations that have run at once have none.
+bool HasEvents(std::span<kdl_event* const> after) {
+  return std::ranges::any_of(after, [](kdl_event* event) { return event != nullptr; });
+}
 
 Error BindCall(const LaunchCall& call, Binding* binding) {
   if (call.arg_count < 0 || (call.args == nullptr && call.arg_count > 0)) {
@@ -99,11 +104,26 @@ Error Prepare(const LaunchCall& call, std::span<kdl_event* const>* after,
   if (call.after_count != 0) {
     KDL_RETURN_IF_ERROR(CheckEvents(call.caller.queue(), call.after, call.after_count, after));
   }
-  Binding& binding = operation->binding();
-  KDL_RETURN_IF_ERROR(BindCall(call, &binding));
-  KDL_RETURN_IF_ERROR(FindMemory(call.caller.queue(), call.function, binding, call.workspace,
-                                 &operation->memory()));
-  return operation->Prepare();
+  return Prepare(call, operation);
+}
+
+// Runs a launch of a caller whose operations run at once, unless it has to wait for something. An event is only made if it fails.
+Error LaunchAtOnce(const LaunchCall& call, kdl_event** done, bool* has_run) {
+  auto* launches = static_cast<KeptLaunches*>(call.caller.state());
+  if (launches == nullptr) return nullptr;
+  std::span<kdl_event* const> after;
+  KDL_RETURN_IF_ERROR(CheckEvents(call.caller.queue(), call.after, call.after_count, &after));
+  if (HasEvents(after) || !launches->Enter()) return nullptr;
+  KeptLaunch* kept = nullptr;
+  Error error = launches->Find(call, &kept);
+  if (error == nullptr && kept != nullptr) error = kept->Rearm();
+  if (error == nullptr && kept != nullptr) {
+    Ref<Event> failed;
+    *has_run = call.caller.queue().scheduler().RunIfIdle(call.caller, kept->operation(), &failed);
+    if (done != nullptr && *has_run) *done = Wrap(failed.Leave());
+  }
+  launches->Leave();
+  return error;
 }
 
 Error LaunchBytes(const LaunchCall& call, std::int64_t* bytes) {
@@ -148,11 +168,27 @@ Error CheckStreams(const Device& device) {
   return Fail(KDL_ERROR_UNSUPPORTED, device.uri(), " has no streams");
 }
 
+// Whether everything has ended for which a mark would wait.
+bool HasNothingToMark(const Caller& caller, std::span<kdl_event* const> after) {
+  return caller.runs_at_once() && !HasEvents(after) && caller.queue().scheduler().IsIdle(caller);
+}
+
 Scheduler& SchedulerOf(const kdl_queue* queue) { return Unwrap(queue)->queue().scheduler(); }
 
 }  // namespace
 
+Error Prepare(const LaunchCall& call, LaunchOperation* operation) {
+  Binding& binding = operation->binding();
+  KDL_RETURN_IF_ERROR(BindCall(call, &binding));
+  KDL_RETURN_IF_ERROR(FindMemory(call.caller.queue(), call.function, binding, call.workspace,
+                                 &operation->memory()));
+  return operation->Prepare();
+}
+
 Error Launch(const LaunchCall& call, kdl_event** done) {
+  bool has_run = false;
+  KDL_RETURN_IF_ERROR(LaunchAtOnce(call, done, &has_run));
+  if (has_run) return nullptr;
   std::span<kdl_event* const> after;
   auto operation = MakeRef<LaunchOperation>(call.caller.queue());
   KDL_RETURN_IF_ERROR(Prepare(call, &after, operation.get()));
@@ -314,6 +350,10 @@ kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(voi
   return Guard(SchedulerOf(queue), [&]() -> Error {
     std::span<kdl_event* const> events;
     KDL_RETURN_IF_ERROR(CheckEvents(Unwrap(queue)->queue(), after, after_count, &events));
+    if (call == nullptr && release == nullptr && HasNothingToMark(*Unwrap(queue), events)) {
+      if (done != nullptr) *done = nullptr;
+      return nullptr;
+    }
     return Submit(*Unwrap(queue), MakeHostCall(call, release, user), events, done);
   });
 }

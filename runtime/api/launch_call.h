@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/binding.h"
+#include "core/operations.h"
 #include "kdl/runtime.h"
 
 namespace kdl::runtime {
@@ -19,6 +20,8 @@ struct LaunchCall {
   Shapes shapes = Shapes::kGiven;
 };
 
+// Binds the launch, after all checks.
+Error Prepare(const LaunchCall& call, LaunchOperation* operation);
 // Enqueues the launch. Stores its event in `done` unless that is null.
 Error Launch(const LaunchCall& call, kdl_event** done);
 // Runs the launch, and waits for it.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "core/failure.h"
 #include "core/ref.h"
@@ -11,6 +12,15 @@ namespace kdl::runtime {
 
 class Operation;
 class Queue;
+
+// What the C interface keeps for a caller.
+class CallerState {
+ public:
+  CallerState() = default;
+  CallerState(const CallerState&) = delete;
+  CallerState& operator=(const CallerState&) = delete;
+  virtual ~CallerState() = default;
+};
 
 // A caller of one queue. It is guarded by the scheduler's mutex.
 class Caller final : public Counted {
@@ -23,6 +33,8 @@ class Caller final : public Counted {
   bool is_own() const { return is_own_; }
   // Whether the thread that enqueues an operation also runs it, if it can start then.
   bool runs_at_once() const { return runs_at_once_; }
+  // For a caller that runs at once, or else null.
+  CallerState* state() const { return state_.get(); }
 
  private:
   friend class Scheduler;
@@ -46,6 +58,7 @@ class Caller final : public Counted {
   Queue& queue_;
   const bool is_own_;
   bool runs_at_once_ = false;
+  std::unique_ptr<CallerState> state_;
   std::uint64_t last_value_ = 0;  // point of the last enqueued operation on the queue's timeline
   FailurePtr failed_;             // the first failure since the caller was last told of one
   std::uint64_t failed_at_ = 0;   // point of the last operation that failed because of `failed_`

@@ -1,5 +1,6 @@
 #include "core/device.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstring>
@@ -13,6 +14,11 @@
 namespace kdl::runtime {
 
 namespace {
+
+std::uint64_t NextBufferNumber() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
 
 // Copies the entries of a plugin's table that exist in both the plugin's and the runtime's version of the
 // table.
@@ -146,7 +152,10 @@ void Device::Release(kdl_memory memory, std::int64_t bytes) {
 }
 
 Buffer::Buffer(Device& device, std::int64_t bytes, const char* name)
-    : device_(device.shared_from_this()), bytes_(bytes), name_(name == nullptr ? "" : name) {}
+    : device_(device.shared_from_this()),
+      bytes_(bytes),
+      name_(name == nullptr ? "" : name),
+      number_(NextBufferNumber()) {}
 
 Error Buffer::Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer) {
   if (bytes < 0) return Invalid("buffer of ", bytes, " bytes; sizes are 0 or more");

@@ -147,6 +147,8 @@ class Buffer : public Counted {
   kdl_memory memory() const { return memory_; }
   std::int64_t bytes() const { return bytes_; }
   const std::string& name() const { return name_; }
+  // A number, from 1, that no other buffer of this process ever has.
+  std::uint64_t number() const { return number_; }
   bool is_constant() const { return is_constant_; }
 
   // The accesses recorded so far. Guarded by the scheduler's mutex.
@@ -164,6 +166,7 @@ class Buffer : public Counted {
   kdl_memory memory_ = {};
   std::int64_t bytes_;
   std::string name_;
+  const std::uint64_t number_;
   bool owned_ = false;
   bool is_constant_ = false;
   AccessLog access_log_;

@@ -48,6 +48,8 @@ class Operation : public Counted {
   // access buffers.
   virtual bool is_host_call() const { return false; }
 
+  // Prepares an operation that has ended, and that its caller owns, to be enqueued again.
+  void Renew();
   // Ends the operation. May be called from any thread.
   void Finish(Error error);
   // Returns a completion to pass to a device. The device calls it to finish the operation.

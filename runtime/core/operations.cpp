@@ -272,6 +272,17 @@ void LaunchFrame::Fill(const Binding& binding, void* module, std::int32_t queue,
              .prepared = nullptr};
 }
 
+LaunchOperation::~LaunchOperation() {
+  if (reserved_ != nullptr) device_.ops().discard(device_.state(), reserved_);
+}
+
+Error LaunchOperation::Reserve() {
+  if (device_.ops().prepare == nullptr || device_.ops().discard == nullptr) return nullptr;
+  KDL_RETURN_IF_ERROR(Error(device_.ops().prepare(device_.state(), &frame_.request, &reserved_)));
+  frame_.request.prepared = reserved_;
+  return nullptr;
+}
+
 Error LaunchOperation::Prepare() {
   void* module = nullptr;
   KDL_RETURN_IF_ERROR(device_.FindModule(*binding_.candidate.image, &module));

@@ -44,8 +44,14 @@ class LaunchOperation final : public Operation {
   // The binding. The caller must complete it before it calls any other function.
   Binding& binding() { return binding_; }
   LaunchMemory& memory() { return memory_; }
+  ~LaunchOperation() override;
+
   // Prepares the launch. Loads the kernel's image at its first use.
   Error Prepare();
+  // For a launch that runs several times: prepares its next run, and lets the device reserve what it would otherwise borrow for each
+  // run.
+  void Rearm() { frame_.Rearm(); }
+  Error Reserve();
 
   void Count() override { device_.counters().CountLaunch(); }
   void Start() override;
@@ -75,6 +81,7 @@ class LaunchOperation final : public Operation {
   Binding binding_;
   LaunchFrame frame_;
   LaunchMemory memory_;
+  void* reserved_ = nullptr;  // by the device, for several runs
   std::int32_t acceptance_ = KDL_REFUSES;
   kdl_submission submission_;
   kdl_observer observer_ = {};

@@ -121,11 +121,6 @@ bool Scheduler::StartsHere(const Operation& operation) {
   return operation.is_early() || operation.caller_->runs_at_once();
 }
 
-void Scheduler::RunAtOnce(Caller& caller) {
-  const Lock lock(mutex_);
-  caller.runs_at_once_ = true;
-}
-
 Error Scheduler::RunAndWait(Caller& caller, Operation& operation,
                             std::span<kdl_event* const> after) {
   Queue& queue = caller.queue_;

@@ -93,8 +93,14 @@ class Scheduler final : private ReadyWork {
   // Waits for the event. Returns the event's failure, or a timeout error. A negative timeout means no limit.
   Error Wait(const Event& event, std::int64_t timeout_ns);
   Error WaitForCaller(Caller& caller);
-  // From now on, the thread that enqueues an operation of the caller runs it, if it can start then.
-  void RunAtOnce(Caller& caller);
+  // From now on, the thread that enqueues an operation of the caller runs it, if it can start then. The caller keeps `state`.
+  void RunAtOnce(Caller& caller, std::unique_ptr<CallerState> state);
+  // Whether an operation of the caller could start now, and no earlier one has failed without the caller knowing it.
+  bool IsIdle(const Caller& caller);
+  // Runs an operation of the caller if it is idle, and waits until the operation has ended. Returns false without any effect if it is
+  // not. The operation still belongs to the calling function, and may run again. If the operation failed, stores its event
+  // in `failed`.
+  bool RunIfIdle(Caller& caller, Operation& operation, Ref<Event>* failed);
   bool IsDone(const Event& event);
   // Finds the device and the queue whose operation the event belongs to; the device is null for a timeline of
   // the caller. Returns whether this device itself can order other work after the operation: it has the
@@ -133,6 +139,8 @@ class Scheduler final : private ReadyWork {
   int most_at_once() const override { return static_cast<int>(queues_.size()); }
   bool RunFirst(Lock& lock) override;
 
+  bool HasNothingLeft(const Caller& caller) const;
+  Ref<Event> EventOfFailure(Caller& caller, const Operation& operation);
   void Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
   // Whether the thread that enqueues the operation starts it.
   static bool StartsHere(const Operation& operation);
