@@ -90,6 +90,8 @@ class RankGrid {
   RankGrid() = default;
   explicit RankGrid(std::vector<std::int64_t> shape);
 
+  bool operator==(const RankGrid&) const = default;
+
   std::int64_t count() const { return count_; }
   const std::vector<std::int64_t>& shape() const { return shape_; }
   // In these functions, `axis` may be kAllRanks, which means an axis with all ranks of the grid.

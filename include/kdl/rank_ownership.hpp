@@ -25,6 +25,8 @@ class Ownership {
   Ownership(RankGrid grid, std::vector<std::int64_t> sizes, std::vector<std::int64_t> axes,
             std::vector<std::int64_t> blocks = {});
 
+  bool operator==(const Ownership&) const = default;
+
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   const RankGrid& grid() const { return grid_; }
   // Calls `use(box)` for disjoint boxes that contain the elements of a rank. None of them is empty.

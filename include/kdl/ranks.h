@@ -46,7 +46,8 @@ void kdl_ranks_free(kdl_ranks* ranks);
 
 /* Says that a program over ranks uses this handle of a queue, which kdl_queue_own has created. Such a program waits for almost
  * every operation, to send its results. So the thread that enqueues an operation runs it, unless the operation must wait
- * or the device orders operations itself. */
+ * or the device orders operations itself. Launches that have run without failure have no event: `done` receives NULL, which all
+ * functions accept in place of an event that has completed. */
 kdl_error* kdl_ranks_use_queue(kdl_ranks* ranks, kdl_queue* queue);
 
 /* Return the number of ranks, and the first and the end of those of this process. */

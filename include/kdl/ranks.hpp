@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -55,18 +56,18 @@ class Ranks {
     Check(kdl_ranks_add(ranks_.get(), &tensor.array(), axes.data(), blocks.data()));
   }
   // Waits for the events in `after`, which write what is sent.
-  void Fetch(const Tensor& tensor, std::int64_t rank, const std::vector<std::int64_t>& first,
-             const std::vector<std::int64_t>& end, const char* cause, const Queue::After& after,
-             const char* place) const {
-    for (const Event& event : after) Check(kdl_event_wait(event.get(), -1));
-    Check(kdl_ranks_fetch(ranks_.get(), &tensor.array(), rank, first.data(), end.data(), cause),
+  void Fetch(const Tensor& tensor, std::int64_t rank, std::initializer_list<std::int64_t> first,
+             std::initializer_list<std::int64_t> end, const char* cause,
+             std::initializer_list<Event> after, const char* place) const {
+    for (const Event& event : after) event.Wait();
+    Check(kdl_ranks_fetch(ranks_.get(), &tensor.array(), rank, first.begin(), end.begin(), cause),
           place);
   }
   void StartFetches() const { Check(kdl_ranks_start_fetches(ranks_.get(), nullptr)); }
   void FinishFetches() const { Check(kdl_ranks_finish_fetches(ranks_.get())); }
   // Waits for the events in `after`, which write the tensor.
-  void Rewritten(const Tensor& tensor, const Queue::After& after = {}) const {
-    for (const Event& event : after) Check(kdl_event_wait(event.get(), -1));
+  void Rewritten(const Tensor& tensor, std::initializer_list<Event> after = {}) const {
+    for (const Event& event : after) event.Wait();
     Check(kdl_ranks_rewritten(ranks_.get(), &tensor.array()));
   }
 
