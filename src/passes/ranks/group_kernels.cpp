@@ -15,11 +15,11 @@
 #include "ir/views.h"
 #include "passes/fusion/block_sizes.h"
 #include "passes/fusion/producer.h"
-#include "passes/groups/combine_slots.h"
 #include "passes/groups/group_blocks.h"
 #include "passes/groups/group_parts.h"
 #include "passes/groups/group_walk.h"
 #include "passes/groups/kept_variables.h"
+#include "passes/ranks/combine_kernels.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 
@@ -126,7 +126,9 @@ class GroupKernelMaker {
     EraseFillLoops(*made_.groups);
     LimitCopy();
     MakeGroups();
-    for (ReducedTensor& reduced : made_.reduced) MakeCombine(reduced);
+    for (ReducedTensor& reduced : made_.reduced)
+      MakeCombineKernels(module_, kernel_,
+                         how_[static_cast<size_t>(&reduced - made_.reduced.data())], reduced);
     return std::move(made_);
   }
 
@@ -170,8 +172,9 @@ class GroupKernelMaker {
       parts.emplace_back(kernel, loop, updates);
       Value* tensor = parts.back().tensor();
       Value* memory =
-          b.AddParam(kernel.body, PartsType(*tensor, parts.back().acc(), blocks.most_segments()),
-                     PartsName(tensor));
+          b.AddParam(kernel.body,
+                     PartsType(module_, tensor->type(), parts.back().acc(), blocks.most_segments()),
+                     PartsName(module_, tensor));
       kernel.params.push_back({memory, ir::Direction::InOut});
       parts.back().UseMemory(memory, blocks);
       auto param = std::ranges::find(kernel.params, tensor, &ir::Param::value);
@@ -188,93 +191,6 @@ class GroupKernelMaker {
       kernel.params.erase(kernel.params.begin() + static_cast<std::ptrdiff_t>(param));
       kernel.body->EraseParam(kernel.dims.size() + param);
     }
-  }
-
-  Name PartsName(const Value* tensor) const {
-    return module_.context().names.Intern(fmt::format("{}_parts", tensor->name().text()));
-  }
-
-  ir::Type PartsType(const Value& tensor, Scalar acc, Size groups) const {
-    std::vector<Size> dims = tensor.type()->dims;
-    dims.insert(dims.begin(), groups);
-    return module_.types().Tensor(acc, std::move(dims));
-  }
-
-  /// Returns the type of a tensor whose dimensions have names of their own, and adds these to `kernel`. Constants remain.
-  ir::Type Named(ir::Function& kernel, ir::Type type, std::string_view name) const {
-    std::vector<Size> dims;
-    for (Size dim : type->dims) {
-      if (!IsConstant(dim)) {
-        Name symbol = module_.context().names.Intern(fmt::format("{}{}", name, dims.size()));
-        kernel.dims.push_back(symbol);
-        dim = sizes_.Symbol(symbol);
-      }
-      dims.push_back(dim);
-    }
-    return module_.types().Tensor(type->scalar, std::move(dims));
-  }
-
-  void MakeCombine(ReducedTensor& reduced) {
-    const ir::Param& original = kernel_.params[reduced.param];
-    ir::UpdateKind how = how_[static_cast<size_t>(&reduced - made_.reduced.data())];
-    ir::Function* kernel =
-        module_.AddFunction(ir::FunctionKind::Kernel, DerivedName(module_, kernel_, "combine"));
-    reduced.combine = kernel;
-    kernel->loc = kernel_.loc;
-    kernel->bindings = kernel_.bindings;
-    ir::Builder b(module_, kernel->body);
-    b.set_loc(kernel_.loc);
-    Name segments = module_.context().names.Intern("segments");
-    kernel->dims = {segments};
-    ir::Type type = Named(*kernel, original.value->type(), "size");
-    for (Name dim : kernel->dims) b.AddParam(kernel->body, b.I64Type(), dim);
-    std::vector<Size> dims = type->dims;
-    dims.insert(dims.begin(), sizes_.Symbol(segments));
-    Value* parts = b.AddParam(kernel->body, module_.types().Tensor(reduced.acc, dims),
-                              PartsName(original.value));
-    Value* tensor = b.AddParam(kernel->body, type, original.value->name());
-    kernel->params = {{parts, ir::Direction::In}, {tensor, original.direction}};
-    Value* slots = b.Make(OpKind::LaunchTensor, {}, parts->type(),
-                          {ir::MakeAttr<AttrKey::Name>(original.value->name())});
-    ir::ElementWalk walk = ir::MakeElementSpmd(b, *kernel, type);
-    Place place{walk.access, walk.index};
-    Value* start = original.direction == ir::Direction::InOut
-                       ? b.Cast(LoadAt(b, tensor, place, walk.axes), reduced.acc)
-                       : Identity(b, how, type->scalar, reduced.acc, walk.axes);
-    auto slot = [&](Value* segment) { return InSegment(place, segment); };
-    MakeLoop(b, {b.I64(0), kernel->dim_value(0)}, [&](Value* segment) {
-      StoreAt(b, LoadAt(b, parts, slot(segment), walk.axes), slots, slot(segment));
-    });
-    CombineSlots(b, slots, how, kernel->dim_value(0), walk.axes, slot);
-    LoopBounds any{b.I64(0), b.Min(kernel->dim_value(0), b.I64(1))};
-    Value* all = MakeLoop(b, any, {start}, [&](Value* segment, const Values& old) -> Values {
-      Value* value = LoadAt(b, slots, slot(segment), walk.axes);
-      return {b.Binary(ir::CombineOf(how), old[0], value)};
-    })[0];
-    StoreAt(b, all, tensor, place);
-    b.Create(OpKind::Yield, {{}}, {});
-    b.SetInsertionPoint(kernel->body);
-    b.Create(OpKind::Return, {{}}, {});
-  }
-
-  /// Returns what an element of an `out` tensor contains before anything is reduced into it.
-  static Value* Identity(ir::Builder& b, ir::UpdateKind how, Scalar scalar, Scalar acc,
-                         const ir::AxisList& axes) {
-    uint64_t in_memory = ir::EvaluateCast(acc, scalar, ir::UpdateIdentity(how, acc));
-    Value* identity = b.Bits(acc, ir::EvaluateCast(scalar, acc, in_memory));
-    return axes.empty() ? identity : b.Broadcast(identity, axes);
-  }
-
-  /// Returns the place in the partial result of a segment that corresponds to a place of the tensor.
-  Place InSegment(const Place& place, Value* segment) const {
-    Place in_segment{{}, {segment}};
-    in_segment.access.dims.push_back({{{sizes_.Constant(1), 0}}, sizes_.Constant(0)});
-    in_segment.index.insert(in_segment.index.end(), place.index.begin(), place.index.end());
-    for (ir::AccessDim dim : place.access.dims) {
-      for (ir::AccessTerm& term : dim.terms) ++term.operand;
-      in_segment.access.dims.push_back(std::move(dim));
-    }
-    return in_segment;
   }
 
   ir::Module& module_;

@@ -2,25 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "ir/module.h"
 #include "passes/fusion/producer.h"
 #include "passes/names.h"
+#include "passes/ranks/combine_kernels.h"
 #include "passes/ranks/part_kernel.h"
 
 namespace kdl::passes {
-
-/// A tensor into which the blocks of a kernel reduce.
-struct ReducedTensor {
-  size_t param = 0;  ///< of the kernel
-  Scalar acc = Scalar::F32;
-  /// Combines the partial results of all segments, which are its first parameter, with the tensor, which is the second one.
-  ir::Function* combine = nullptr;
-  std::map<std::vector<size_t>, PartKernel> parts = {};  ///< of `combine`, by limited binders
-};
 
 /// The indices 0 .. hi - 1 of a binder, in blocks of this length.
 struct GroupBinder {
@@ -33,7 +24,8 @@ struct GroupBinder {
 ///
 ///   kernel @sums(%x in, %t out)                             spmd (%i: block<i> in 0 .. %N) {distribute = grouped}
 ///   -> kernel @sums_groups(%x in, %t_parts inout, %first, %end)   // runs the segments first .. end - 1
-///      kernel @sums_combine(%t_parts in, %t out)                  // %t[e] = 0 + the sum of %t_parts[…, e] by a tree
+///      kernel @sums_subtotals(%t_parts inout, %first, %end)       // sums of %t_parts[…, e] in these segments by a tree
+///      kernel @sums_combine(%t_parts in, %t out, %ranks)          // %t[e] = 0 + the sum of the subtotals by the same tree
 struct GroupKernels {
   /// Its parameters are those of the kernel without the reduced tensors, then their partial results, then the first and the
   /// end of the segments that it runs.

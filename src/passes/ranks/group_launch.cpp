@@ -11,6 +11,8 @@
 
 #include "ir/groups.h"
 #include "ir/views.h"
+#include "passes/ranks/combine_kernels.h"
+#include "passes/ranks/segment_tree.h"
 #include "passes/rewriting/structured.h"
 #include "support/rank_limit.h"
 
@@ -61,13 +63,11 @@ class GroupSharer {
 
   void AllocParts(const ReducedTensor& reduced) {
     const Value* tensor = ArgumentOf(reduced);
-    std::vector<Size> dims = tensor->type()->dims;
-    dims.insert(dims.begin(), groups_);
-    ir::NumberList axes(dims.size(), -1);
+    ir::NumberList axes(tensor->type()->dims.size() + 1, -1);
     axes[0] = kAllRanks;
-    Name name = module_.context().names.Intern(fmt::format("{}_parts", tensor->name().text()));
+    Name name = PartsName(module_, tensor);
     Value* parts = b_.Make(
-        OpKind::Alloc, {}, b_.types().Tensor(reduced.acc, std::move(dims)),
+        OpKind::Alloc, {}, PartsType(module_, tensor->type(), reduced.acc, groups_),
         {ir::MakeAttr<AttrKey::Device>(code_.launch()->attr<AttrKey::Device>()),
          ir::MakeAttr<AttrKey::Name>(name), ir::MakeAttr<AttrKey::RankAxes>(std::move(axes))});
     parts->set_name(name);
@@ -155,6 +155,10 @@ class GroupSharer {
     for (Value* parts : parts_) operands.push_back(code_.ops().Memory(b_, parts, rank));
     operands.insert(operands.end(), {groups.first, groups.end});
     code_.CreateLaunch(*kernels_.groups, operands);
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      Value* memory = code_.ops().Memory(b_, parts_[i], rank);
+      code_.CreateLaunch(*kernels_.reduced[i].subtotals, {memory, groups.first, groups.end}, false);
+    }
   }
 
   static bool Contains(const std::vector<ReducedTensor>& reduced, size_t param) {
@@ -168,25 +172,35 @@ class GroupSharer {
     const RankArgument* argument = FindRankArgument(reduced);
     std::string cause = fmt::format("{} combines it", KernelOf(module_, code_.launch()));
     code_.FetchForAll([&](Value* rank) {
-      ForEachOwnedPart(tensor, argument, rank, [&](const BoxValues& box) {
-        code_.ops().Fetch(b_, parts, rank, box, cause);
-      });
+      ForEachOwnedPart(tensor, argument, rank,
+                       [&](const BoxValues& box) { FetchSubtotals(parts, rank, box, cause); });
     });
     if (!argument) {
       Value* memory = code_.ops().Memory(b_, parts, code_.ranks().first);
-      return code_.CreateLaunch(*reduced.combine, {memory, tensor}, false);
+      return code_.CreateLaunch(*reduced.combine, {memory, tensor, code_.ranks().count}, false);
     }
     CombineOwned(reduced, *argument, parts);
   }
 
-  /// Creates what `body` creates for each box of partial results of elements that a rank owns.
+  /// Requests the subtotals of the elements in a box.
+  void FetchSubtotals(Value* parts, Value* rank, const BoxValues& elements,
+                      const std::string& cause) {
+    Value* segments = RankOps::SizeValue(b_, groups_);
+    MakeLoop(b_, {b_.I64(0), segments}, [&](Value* segment) {
+      MakeIf(b_, HasSubtotal(b_, segment, segments, code_.ranks().count), [&] {
+        BoxValues box = {{segment, b_.Add(segment, b_.I64(1))}};
+        box.insert(box.end(), elements.begin(), elements.end());
+        code_.ops().Fetch(b_, parts, rank, box, cause);
+      });
+    });
+  }
+
+  /// Creates what `body` creates for each box of elements that a rank owns.
   void ForEachOwnedPart(const Value* tensor, const RankArgument* argument, Value* rank,
                         const std::function<void(const BoxValues&)>& body) {
-    std::vector<Size> sizes = tensor->type()->dims;
+    const std::vector<Size>& sizes = tensor->type()->dims;
     ir::RankDistribution dims(sizes.size());
     if (argument) dims = *argument->distribution;
-    sizes.insert(sizes.begin(), groups_);
-    dims.insert(dims.begin(), ir::RankDimension());
     code_.ops().ForEachOwned(b_, sizes, dims, rank, body);
   }
 
@@ -200,7 +214,8 @@ class GroupSharer {
     MakeLoop(b_, {code_.ranks().first, code_.ranks().end}, [&](Value* rank) {
       code_.ops().ForEachOwned(b_, argument.tensor, rank, [&](const BoxValues& box) {
         std::vector<Value*> operands = {code_.ops().Memory(b_, parts, rank),
-                                        code_.ops().Memory(b_, argument.tensor, rank)};
+                                        code_.ops().Memory(b_, argument.tensor, rank),
+                                        code_.ranks().count};
         for (size_t d : binders) operands.insert(operands.end(), {box[d].first, box[d].end});
         code_.CreateLaunch(kernel, operands, false);
       });

@@ -15,10 +15,12 @@ namespace kdl::passes {
 ///   launch @sums (%x, %t)
 ///   -> %parts = alloc "t_parts" {rank_axes = [-2, -1]} : [min(blocks, 256), sizes of t]   // groups over all ranks
 ///      … each rank fetches the elements of %x that the blocks of its groups read
-///      loop %r in %local_first .. %local_end { launch @sums_groups(%xr, %partsr, %first, %end) }
+///      loop %r in %local_first .. %local_end {
+///        launch @sums_groups(%xr, %partsr, %first, %end)
+///        launch @sums_subtotals(%partsr, %first, %end) }
 ///      rewritten %parts
-///      … each rank fetches the partial results of the elements of %t that it owns
-///      loop %r in %local_first .. %local_end { launch @sums_combine_part(%partsr, %tr, %begin, %after) }
+///      … each rank fetches the subtotals (segment_tree.h) of the elements of %t that it owns
+///      loop %r in %local_first .. %local_end { launch @sums_combine_part(%partsr, %tr, %count, %begin, %after) }
 ///
 /// A tensor that is not distributed is combined in every process. `needs` says what the blocks read.
 void ShareGroups(ir::Module& module, LaunchCode& code, GroupKernels& kernels,
