@@ -74,6 +74,10 @@ class PanelSharer {
     MakeLoop(b_, {b_.I64(0), b_.Max(count, b_.I64(1))}, [&](Value* number) {
       Value* first = b_.Mul(number, length);
       RunPanel({first, b_.Min(b_.Add(first, length), size)}, needs);
+      // With two panels, a rank has only one of others anyway, and a later launch may need it again.
+      MakeIf(b_, b_.Gt(count, b_.I64(2)), [&] {
+        for (Value* tensor : panels_.tensors) code_.ops().Rewritten(b_, tensor);
+      });
     });
   }
 
@@ -123,7 +127,6 @@ class PanelSharer {
         Launch(rank, parts);
       });
     });
-    for (Value* tensor : panels_.tensors) code_.ops().Rewritten(b_, tensor);
   }
 
   void Launch(Value* rank, const std::vector<PartValues>& parts) {

@@ -27,7 +27,7 @@ std::optional<Panels> FindPanels(SizeTable& sizes, const Op* launch, const Panel
 ///   loop %p in 0 .. %panels {
 ///      … each rank fetches what the iterations %from .. %to of its blocks read
 ///      loop %r in %local_first .. %local_end { launch @product_panel(%ar, %br, %cr, …, %from, %to, %acc_keptr) }
-///      rewritten %a ; rewritten %b }   // so the ranks forget the panel
+///      if %panels > 2 { rewritten %a ; rewritten %b } }   // so the ranks forget the panel
 ///
 /// Of the tensors in `panels`, a rank has only one panel of others at the same time.
 void LaunchInPanels(LaunchCode& code, const PanelKernel& kernel, const Panels& panels,
