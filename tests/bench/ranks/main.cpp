@@ -1,9 +1,10 @@
-// Times a program over ranks and its twins, in the processes of MPI:
+// Times a program over ranks and its twins, in the processes of MPI, and counts what they send:
 //
 //   bench PROGRAM M N STEPS TRIALS DEVICE [TWIN …]
 //
-// The program and the twins take turns. A time is that of the slowest rank. Rank 0 prints the seconds of each trial as JSON. The
-// results of a twin must have the bits of the program, unless its name says that it is in C.
+// The program and the twins take turns. A time is that of the slowest rank. Rank 0 prints the seconds of each trial as JSON, and the
+// messages and bytes that all ranks send in one. The results of a twin must have the bits of the program, unless its name says
+// that it is in C.
 #include <mpi.h>
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "kdl/runtime.hpp"
 #include "kdl/use_mpi.h"
 #include "programs.h"
+#include "traffic.h"
 #include "twins.h"
 
 namespace {
@@ -51,7 +53,12 @@ Call CallOfProgram(const kdl::Context& context, const Run& run) {
       kPrograms = {{"jacobi", programs::jacobi},
                    {"matmul", programs::matmul},
                    {"transposition", programs::transposition},
-                   {"histogram", programs::histogram}};
+                   {"histogram", programs::histogram},
+                   {"red_black", programs::red_black},
+                   {"bodies", programs::bodies},
+                   {"sparse", programs::sparse},
+                   {"kmeans", programs::kmeans},
+                   {"cosines", programs::cosines}};
   const auto program = kPrograms.at(run.program);
   return [&, program](const Matrix& x, Matrix& y) {
     const kdl::Device device = context.Select(run.device);
@@ -66,22 +73,34 @@ Call CallOfProgram(const kdl::Context& context, const Run& run) {
   };
 }
 
-double Seconds(const Call& call, const Matrix& x, Matrix& y) {
+struct Measured {
+  std::vector<double> seconds;  // of each trial
+  mpi_traffic sent;             // by all ranks, in the last trial
+};
+
+double Seconds(const Call& call, const Matrix& x, Matrix& y, mpi_traffic* sent) {
   MPI_Barrier(MPI_COMM_WORLD);
+  const mpi_traffic before = mpi_traffic_sent();
   const double begin = MPI_Wtime();
   call(x, y);
   double seconds = MPI_Wtime() - begin;
+  const mpi_traffic after = mpi_traffic_sent();
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  std::int64_t counts[] = {after.messages - before.messages, after.bytes - before.bytes};
+  MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  *sent = {counts[0], counts[1]};
   return seconds;
 }
 
-void Print(const std::map<std::string, std::vector<double>>& times) {
+void Print(const std::map<std::string, Measured>& all) {
   const char* before = "{";
-  for (const auto& [name, seconds] : times) {
-    std::printf("%s\"%s\": [", before, name.c_str());
-    for (std::size_t i = 0; i < seconds.size(); ++i)
-      std::printf("%s%.9g", i == 0 ? "" : ", ", seconds[i]);
-    std::printf("]");
+  for (const auto& [name, measured] : all) {
+    std::printf("%s\"%s\": {\"messages\": %lld, \"bytes\": %lld, \"seconds\": [", before,
+                name.c_str(), static_cast<long long>(measured.sent.messages),
+                static_cast<long long>(measured.sent.bytes));
+    for (std::size_t i = 0; i < measured.seconds.size(); ++i)
+      std::printf("%s%.9g", i == 0 ? "" : ", ", measured.seconds[i]);
+    std::printf("]}");
     before = ", ";
   }
   std::printf("}\n");
@@ -101,12 +120,13 @@ int Measure(const Run& run) {
   }
   const Matrix x = Input(run);
   Matrix wanted(x.size());
-  std::map<std::string, std::vector<double>> times;
+  std::map<std::string, Measured> all;
   for (int trial = -1; trial < run.trials; ++trial) {  // the first one only warms up
     for (const auto& [name, call] : calls) {
       Matrix y(x.size());
-      const double seconds = Seconds(call, x, y);
-      if (trial >= 0) times[name].push_back(seconds);
+      Measured& measured = all[name];
+      const double seconds = Seconds(call, x, y, &measured.sent);
+      if (trial >= 0) measured.seconds.push_back(seconds);
       if (name == "program") wanted = y;
       if (y != wanted && name.find(" in C") == std::string::npos) {
         std::fprintf(stderr, "%s has other results than the program\n", name.c_str());
@@ -116,7 +136,7 @@ int Measure(const Run& run) {
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) Print(times);
+  if (rank == 0) Print(all);
   return 0;
 }
 
