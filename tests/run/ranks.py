@@ -322,6 +322,11 @@ def compare_traffic(file, words, ranks, folder, is_exact):
     """Compares what is sent in a run with what `explain` predicts, and with what the interpreter counts. `is_exact` says
     whether the kernels read complete boxes."""
     done = run(["kernelc", "run", str(file), *words, "--device", f"grid=ranks?count={ranks}", "-v", "--verify"], folder)
+    check_traffic(done, file, words, ranks, folder, is_exact)
+
+
+def check_traffic(done, file, words, ranks, folder, is_exact):
+    """Like compare_traffic, for a run that has ended."""
     check(sent_in_run(done.stdout) == explained(file, words, ranks, folder),
           f"{ranks} ranks do not send what is explained: {done.stdout}{done.stderr}")
     counted = re.search(r"the ranks received (\d+) bytes, and read (\d+) of them", done.stdout)

@@ -1,18 +1,45 @@
 // Three threads share the work of a program, each as a rank with a context of its own (ranks_overlap.py). Their transport notes how
-// many kernels have been launched while messages travel. The results must have the bits of one rank.
+// many kernels have been launched while messages travel. The results must have the bits of one rank, and after the first steps, the
+// runtime must not allocate anything in a step.
 #include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
 #include "kdl/ranks.h"
 #include "kdl/runtime.hpp"
 #include "ranks.h"
+
+namespace {
+
+// How often the thread has called `operator new`, except in the transport.
+thread_local std::int64_t allocations = 0;
+thread_local bool is_in_transport = false;
+
+class InTransport {
+ public:
+  InTransport() { is_in_transport = true; }
+  ~InTransport() { is_in_transport = false; }
+};
+
+}  // namespace
+
+// These functions are not inlined, because the compiler would take `malloc` and `operator delete` for a mistake.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  if (!is_in_transport) ++allocations;
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -72,6 +99,7 @@ struct Rank {
 };
 
 kdl_error* Send(void* state, std::int64_t to, const void* data, std::int64_t bytes) {
+  const InTransport here;
   auto& rank = *static_cast<Rank*>(state);
   rank.Begin();
   mailboxes[static_cast<std::size_t>(rank.number)][static_cast<std::size_t>(to)].Put(data, bytes);
@@ -79,6 +107,7 @@ kdl_error* Send(void* state, std::int64_t to, const void* data, std::int64_t byt
 }
 
 kdl_error* StartReceive(void* state, std::int64_t from, void* data, std::int64_t) {
+  const InTransport here;
   auto& rank = *static_cast<Rank*>(state);
   rank.Begin();
   rank.receives.push_back({from, data});
@@ -86,6 +115,7 @@ kdl_error* StartReceive(void* state, std::int64_t from, void* data, std::int64_t
 }
 
 kdl_error* WaitAll(void* state) {
+  const InTransport here;
   auto& rank = *static_cast<Rank*>(state);
   if (rank.launches_before >= 0 && rank.Launches() > rank.launches_before) ++rank.overlapped;
   rank.launches_before = -1;
@@ -104,8 +134,13 @@ std::vector<float> Input() {
   return x;
 }
 
-// Runs the program as one rank of `count`. Returns how many waits were overlapped.
-std::int64_t RunAs(std::int64_t number, std::int64_t count, std::vector<float>& y) {
+struct Counts {
+  std::int64_t overlapped = 0;  // waits
+  std::int64_t allocations = 0;
+};
+
+// Runs the program as one rank of `count`.
+Counts RunAs(std::int64_t number, std::int64_t count, std::int64_t steps, std::vector<float>& y) {
   kdl::Context context;
   context.Register(kdl_images_ranks);
   const kdl::Device host = context.Select("host");
@@ -114,32 +149,51 @@ std::int64_t RunAs(std::int64_t number, std::int64_t count, std::vector<float>& 
   if (count > 1) kdl::Check(kdl_context_set_transport(context.get(), &transport));
   rank.Launches();  // the device begins to count
   std::vector<float> x = Input();
-  ranks::relaxed(context, context.Wrap(host, x.data(), {kRows, kColumns}),
-                 context.Wrap(host, y.data(), {kRows, kColumns}), kSteps);
-  return rank.overlapped;
+  const kdl::Tensor in = context.Wrap(host, x.data(), {kRows, kColumns});
+  const kdl::Tensor out = context.Wrap(host, y.data(), {kRows, kColumns});
+  const std::int64_t before = allocations;
+  ranks::relaxed(context, in, out, steps);
+  return {rank.overlapped, allocations - before};
+}
+
+// Runs the program as all ranks. Returns what they have counted.
+std::array<Counts, kRanks> RunAll(std::int64_t steps,
+                                  std::array<std::vector<float>, kRanks>& results) {
+  std::array<Counts, kRanks> counts;
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      counts[rank] = RunAs(static_cast<std::int64_t>(rank), kRanks, steps, results[rank]);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return counts;
 }
 
 }  // namespace
 
 int main() {
   std::vector<float> one(kRows * kColumns);
-  RunAs(0, 1, one);
+  RunAs(0, 1, kSteps, one);
   std::array<std::vector<float>, kRanks> results;
-  std::array<std::int64_t, kRanks> overlapped{};
-  std::vector<std::thread> threads;
-  for (std::size_t rank = 0; rank < kRanks; ++rank) {
-    results[rank].resize(one.size());
-    threads.emplace_back([&, rank] {
-      overlapped[rank] = RunAs(static_cast<std::int64_t>(rank), kRanks, results[rank]);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  results.fill(std::vector<float>(one.size()));
+  const std::array<Counts, kRanks> few = RunAll(kSteps, results);
+  bool is_right = true;
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     const bool same =
         std::memcmp(results[rank].data(), one.data(), one.size() * sizeof(float)) == 0;
     std::printf("rank %zu: %s bits, %d of %d steps overlapped\n", rank, same ? "the same" : "other",
-                static_cast<int>(overlapped[rank]), static_cast<int>(kSteps));
-    if (!same || overlapped[rank] != kSteps) return 1;
+                static_cast<int>(few[rank].overlapped), static_cast<int>(kSteps));
+    is_right = is_right && same && few[rank].overlapped == kSteps;
   }
-  return 0;
+  // The first run of a process also allocates what later ones share.
+  const std::array<Counts, kRanks> some = RunAll(2 * kSteps, results);
+  const std::array<Counts, kRanks> many = RunAll(4 * kSteps, results);
+  for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    const std::int64_t more = many[rank].allocations - some[rank].allocations;
+    std::printf("rank %zu: %d allocations in %d more steps\n", rank, static_cast<int>(more),
+                static_cast<int>(2 * kSteps));
+    is_right = is_right && more == 0;
+  }
+  return is_right ? 0 : 1;
 }
