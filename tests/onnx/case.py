@@ -3,12 +3,16 @@
 import numpy as np
 import onnx
 
+import four_bits
 from library import Missing, around, kind
 
 
 def array(value):
-    """Returns a tensor of a case as an array."""
-    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
+    """Returns a tensor of a case as an array, or as FourBits."""
+    if not isinstance(value, onnx.TensorProto):
+        return np.asarray(value)
+    read = four_bits.read(value)
+    return onnx.numpy_helper.to_array(value) if read is None else read
 
 
 class Case:
@@ -77,6 +81,9 @@ class Case:
             return self.reduce(kernel, x.view("u1"), axes, keep, **functions).view(bool)
         axes = sorted({axis % x.ndim for axis in axes}) if x.ndim else []
         view, first = around(x, axes)
-        y = self.library("reduce", kernel, T=kind(x), **functions)(view, rank_A=first)
+        if first == view.ndim - 1:
+            y = self.library("reduce", kernel.replace("axis", "rows"), T=kind(x), **functions)(view)
+        else:
+            y = self.library("reduce", kernel, T=kind(x), **functions)(view, rank_A=first)
         y = np.expand_dims(y, axes) if keep else y
         return y if y.dtype == x.dtype else self.convert(y, x.dtype)

@@ -10,7 +10,8 @@ import numpy as np
 STDLIB = pathlib.Path(__file__).resolve().parents[2] / "stdlib"
 TYPES = {np.dtype(name): text for name, text in [
     ("bool", "bool"), ("i1", "i8"), ("i2", "i16"), ("i4", "i32"), ("i8", "i64"), ("u1", "u8"), ("u2", "u16"), ("u4", "u32"), ("u8", "u64"),
-    ("f2", "f16"), ("f4", "f32"), ("f8", "f64"), (ml_dtypes.bfloat16, "bf16"), (ml_dtypes.float8_e4m3fn, "f8e4m3"), (ml_dtypes.float8_e5m2, "f8e5m2")]}
+    ("f2", "f16"), ("f4", "f32"), ("f8", "f64"), (ml_dtypes.bfloat16, "bf16"), (ml_dtypes.float8_e4m3fn, "f8e4m3"), (ml_dtypes.float8_e5m2, "f8e5m2"),
+    (ml_dtypes.float8_e8m0fnu, "f8e8m0")]}
 
 
 class Missing(Exception):

@@ -15,6 +15,7 @@ warnings.filterwarnings("ignore")  # of NumPy, while ONNX makes its cases
 from onnx.backend.test.case.node import collect_testcases  # noqa: E402
 
 from case import Case, array  # noqa: E402
+from four_bits import FourBits  # noqa: E402
 from library import Library, Missing  # noqa: E402
 from operators import result_of  # noqa: E402
 
@@ -30,7 +31,7 @@ def has_tensors(case):
 def difference(case, got):
     """Returns what is wrong with the results of a case, or "". The rules are those of onnx.backend.test.runner."""
     for wanted, y in zip(case.data_sets[0][1], got):
-        wanted, y = array(wanted), np.asarray(y)
+        wanted, y = (one.unpacked() if isinstance(one, FourBits) else np.asarray(one) for one in (array(wanted), y))
         if wanted.dtype != y.dtype or wanted.shape != y.shape:
             return f"{y.dtype}{list(y.shape)} instead of {wanted.dtype}{list(wanted.shape)}"
         if wanted.dtype.kind == "V" or wanted.dtype.itemsize == 1 or wanted.dtype.name == "bfloat16":

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 
 from library import kind, product
-from operators_narrow import INTEGERS, converted, decoded, encoded, is_narrow
+from operators_narrow import INTEGERS, converted, is_narrow, narrowed, widened
 
 
 def matmul(c):
@@ -68,13 +68,13 @@ def quantized(c, x, scale, zero, axis, block=0, dtype=None):
     zero = np.zeros(1, dtype) if zero is None else zero
     scales = blocks(c, x, c.convert(scale, x.dtype), axis, block)
     if is_narrow(dtype) and dtype not in INTEGERS:  # without zero points
-        return encoded(c, c.map2("divide", x, scales), dtype)
+        return narrowed(c, c.map2("divide", x, scales), dtype)
     wide = np.dtype("i2") if dtype in INTEGERS else dtype
     zeros = blocks(c, x, converted(c, zero, wide) if wide != dtype else zero, axis, block)
     y = np.empty(x.shape, wide)
     scales, zeros, x = (np.ascontiguousarray(t).reshape(-1) for t in (scales, zeros, x))
     c.library("linalg", "quantize", T=kind(x), Q=kind(y))(x, scales, zeros, y.reshape(-1))
-    return y if wide == dtype else encoded(c, y, dtype)
+    return y if wide == dtype else narrowed(c, y, dtype)
 
 
 def quantize(c):
@@ -96,9 +96,10 @@ def dynamically_quantized(c):
 def dequantize(c):
     x, scale = c.x[:2]
     axis, block = c.get("axis", 1), c.get("block_size", 0)
-    zero = c.input(2, np.zeros(1, x.dtype))
+    zero = c.input(2)
     if is_narrow(x.dtype):
-        x, zero = decoded(c, x), decoded(c, zero)
+        x, zero = widened(c, x), None if zero is None else widened(c, zero)
+    zero = np.zeros(1, x.dtype) if zero is None else zero
     if x.dtype == np.float32:  # without zero points
         return c.convert(c.map2("multiply", x, blocks(c, x, c.convert(scale, x.dtype), axis, block)), scale.dtype)
     y = np.empty(x.shape, scale.dtype)
