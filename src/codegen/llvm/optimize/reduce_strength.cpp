@@ -5,10 +5,12 @@
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopStrengthReduce.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace kdl::codegen {
@@ -84,9 +86,37 @@ class HiddenSums {
       frozen_;  ///< null where loop strength reduction has removed the instruction
 };
 
+/// Whether the loop goes through memory at more than `most` places with a constant distance from one iteration to the next, but
+/// none from each other.
+bool HasMorePlaces(size_t most, const llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+  std::vector<const llvm::SCEV*> places;
+  for (llvm::BasicBlock* block : loop.blocks()) {
+    for (llvm::Instruction& instruction : *block) {
+      llvm::Value* address = llvm::getLoadStorePointerOperand(&instruction);
+      auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (call && call->getIntrinsicID() == llvm::Intrinsic::prefetch)
+        address = call->getArgOperand(0);
+      if (!address) continue;
+      const llvm::SCEV* place = evolution.getSCEV(address);
+      const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(place);
+      if (!moving) continue;
+      if (!llvm::isa<llvm::SCEVConstant>(moving->getStepRecurrence(evolution))) return false;
+      bool is_known = std::ranges::any_of(places, [&](const llvm::SCEV* other) {
+        return llvm::isa<llvm::SCEVConstant>(evolution.getMinusSCEV(place, other));
+      });
+      if (!is_known) places.push_back(place);
+    }
+  }
+  return places.size() > most;
+}
+
 /// Runs loop strength reduction on a loop. In loops that contain no others, where most of the instructions are, long sums are
 /// hidden meanwhile.
 class ReduceLoop : public llvm::PassInfoMixin<ReduceLoop> {
+  /// Strength reduction advances the address of each place by itself. With more places than registers, addresses are in memory,
+  /// and each iteration loads, changes and stores them. Without it, they are only loaded.
+  static constexpr size_t kMostPlaces = 12;
+
  public:
   llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager& analyses,
                               llvm::LoopStandardAnalysisResults& results,
@@ -95,7 +125,8 @@ class ReduceLoop : public llvm::PassInfoMixin<ReduceLoop> {
       return llvm::LoopStrengthReducePass().run(loop, analyses, results, updater);
     HiddenSums sums(loop, results.SE);
     sums.Hide();
-    llvm::LoopStrengthReducePass().run(loop, analyses, results, updater);
+    if (!HasMorePlaces(kMostPlaces, loop, results.SE))
+      llvm::LoopStrengthReducePass().run(loop, analyses, results, updater);
     sums.Show();
     results.SE.forgetLoop(&loop);
     return llvm::getLoopPassPreservedAnalyses();
