@@ -10,6 +10,7 @@
 #include <deque>
 #include <mutex>
 #include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -170,6 +171,28 @@ std::array<Counts, kRanks> RunAll(std::int64_t steps,
   return counts;
 }
 
+// Returns the error of a program whose second kernel fails on a negative number.
+std::string ErrorOf(std::vector<float> x) {
+  kdl::Context context;
+  context.Register(kdl_images_ranks);
+  const kdl::Device host = context.Select("host");
+  std::vector<float> y(x.size());
+  const std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(x.size())};
+  try {
+    ranks::roots(context, context.Wrap(host, x.data(), sizes), context.Wrap(host, y.data(), sizes));
+  } catch (const kdl::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Launches that run at once report failures like others: once, and with the place in the source.
+bool ReportsFailures() {
+  const std::string failed = ErrorOf({1, 4, -1, 9});
+  std::printf("a failing launch: %s\n", failed.c_str());
+  return failed.find("no negative number") != std::string::npos && ErrorOf({1, 4, 9}).empty();
+}
+
 }  // namespace
 
 int main() {
@@ -195,5 +218,6 @@ int main() {
                 static_cast<int>(2 * kSteps));
     is_right = is_right && more == 0;
   }
+  is_right = ReportsFailures() && is_right;
   return is_right ? 0 : 1;
 }
