@@ -14,7 +14,7 @@
 
 // Expands loops that update tiles, such as filters with feedback, whose states have one element for each channel. In
 // scratch memory, each iteration would wait for the stores of the one before it. So if all channels fit into one or two
-// vectors without a mask, the loop carries these:
+// vectors without a mask, or four if there are many registers, the loop carries these:
 //
 //   loop %n in 0 .. %N {                                    if %c.size == 8 {
 //     %s.1 = load_tile %s                                     %first = buffer_load %s : vec<f32 x 8>
@@ -27,8 +27,6 @@
 namespace kdl::cpu {
 
 namespace {
-
-constexpr int64_t kMostCarriedVectors = 2;
 
 /// A loop around an elementwise loop over one axis that reads and stores tiles.
 struct CarriedLoop {
@@ -159,11 +157,18 @@ class CarriedTiles {
   /// narrower vector, and `otherwise` for all other numbers.
   void ExpandLoop(const std::function<void()>& otherwise) {
     Window window = e_.WindowOf(carried_.elementwise, axis_);
-    int64_t most = std::min(kMostCarriedVectors * body_.Lanes(), e_.Extent(axis_));
+    int64_t most = std::min(MostVectors() * body_.Lanes(), e_.Extent(axis_));
     Expand(window, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))), otherwise);
   }
 
  private:
+  /// Returns the largest number of vectors of channels. With more than two, states take at most a quarter of the registers.
+  int64_t MostVectors() const {
+    auto states = static_cast<int64_t>(carried_.elements.size());
+    constexpr int64_t kMany = 4;
+    return kMany * states <= e_.facts.vector_registers / 4 ? kMany : 2;
+  }
+
   /// Emits the versions for up to `most` elements.
   void Expand(const Window& window, int64_t most, const std::function<void()>& otherwise) {
     if (most == 0) return otherwise();
