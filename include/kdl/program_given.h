@@ -75,23 +75,19 @@ static inline bool kdl_overlap(kdl_program* run, const kdl_array* a, const kdl_a
   return overlap != 0;
 }
 
-/* A parameter of a program, with its name in the source. */
-typedef struct kdl_parameter {
-  const char* name;
-  const kdl_array* tensor;
-} kdl_parameter;
-#define KDL_PARAMETERS(...) KDL_LIST(const kdl_parameter, __VA_ARGS__)
+/* A list of tensors with their names in the source. */
+#define KDL_PARAMETERS(...) KDL_LIST(const kdl_named_array, __VA_ARGS__)
 
 /* Fails if a parameter that the program writes overlaps itself or one of the others. */
 static inline void kdl_expect_apart(kdl_program* run, const kdl_array* tensor, const char* name,
-                                    const kdl_parameter* others, int32_t count) {
+                                    const kdl_named_array* others, int32_t count) {
   if (kdl_overlap(run, tensor, NULL, NULL))
     kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL,
              "parameter '%s' is written, but has elements that share memory; its strides must keep "
              "all elements apart",
              name);
   for (int32_t i = 0; i < count; ++i) {
-    if (kdl_overlap(run, tensor, others[i].tensor, NULL))
+    if (kdl_overlap(run, tensor, others[i].array, NULL))
       kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL,
                "parameter '%s' is written, but shares memory with '%s'; a written tensor must not "
                "overlap another parameter",

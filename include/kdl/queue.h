@@ -72,6 +72,12 @@ typedef struct kdl_arg {
   uint8_t reserved0[7];
 } kdl_arg;
 
+/* A tensor with its name in the source. */
+typedef struct kdl_named_array {
+  const char* name;
+  const kdl_array* array;
+} kdl_named_array;
+
 /* Runs a kernel on `core_num` cores. The variant is the first that fits the arguments' element types, ranks
  * and constant sizes, and the device's features. Before the launch has any effect, the function checks that:
  *   - the arguments fit the parameters, and sizes that share a name agree;

@@ -23,6 +23,7 @@ class Ranks {
     ranks_.reset(ranks);
   }
 
+  kdl_ranks* get() const { return ranks_.get(); }
   void Use(const Queue& queue) const { Check(kdl_ranks_use_queue(ranks_.get(), queue.get())); }
   std::int64_t count() const { return kdl_ranks_count(ranks_.get()); }
   std::int64_t first() const { return kdl_ranks_first(ranks_.get()); }

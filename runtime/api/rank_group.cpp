@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "api/rank_memory.h"
+#include "core/rows.h"
 
 using namespace kdl::runtime;
 using kdl::ranks::Box;
@@ -51,10 +52,23 @@ Error kdl_ranks::Fetch(const kdl_array& tensor, std::int64_t rank, const std::in
   return nullptr;
 }
 
-kdl_array kdl_ranks::PartOfRank(const PlannedMessage& message, std::int64_t rank,
-                                const Box& box) const {
-  const RankTensor& tensor = *plans_.tensors()[message.tensor];
-  return PartOf(tensor.memories[static_cast<std::size_t>(rank - local_.first)], box);
+const kdl_array& kdl_ranks::MemoryOf(const RankTensor& tensor, std::int64_t rank) const {
+  return tensor.memories[static_cast<std::size_t>(rank - local_.first)];
+}
+
+const kdl_array& kdl_ranks::MemoryOf(const PlannedMessage& message, std::int64_t rank) const {
+  return MemoryOf(*plans_.tensors()[message.tensor], rank);
+}
+
+std::vector<SavedPart> kdl_ranks::OwnedParts(const kdl_array& tensor) const {
+  std::vector<SavedPart> parts;
+  const auto known = tensors_.find(tensor.buffer);
+  if (known == tensors_.end()) return parts;
+  const Ownership& ownership = known->second.ownership();
+  for (std::int64_t rank = local_.first; rank < local_.end; ++rank)
+    parts.push_back(
+        {MemoryOf(known->second, rank), ownership.Owned(rank), ownership.IsFirstOwner(rank)});
+  return parts;
 }
 
 // Returns a buffer for so many bytes: that of an earlier message if it is large enough.
@@ -92,8 +106,8 @@ Error kdl_ranks::Send(const PlannedMessage& message, SharedBuffer& buffer, kdl_q
         transport_->send(transport_->state, message.to, buffer->data.get(), message.bytes));
   }
   for (const Box& box : message.boxes) {
-    const kdl_array own = PartOfRank(message, message.from, box);
-    const kdl_array to = PartOfRank(message, message.to, box);
+    const kdl_array own = PartOf(MemoryOf(message, message.from), box);
+    const kdl_array to = PartOf(MemoryOf(message, message.to), box);
     kdl_event* done = nullptr;
     KDL_RETURN_IF_ERROR(
         Error(kdl_copy(queue, &to, &own, message.cause.c_str(), nullptr, 0, &done)));
@@ -110,17 +124,11 @@ Error kdl_ranks::Pack(const PlannedMessage& message, SharedBuffer& buffer) {
     return nullptr;
   }
   buffer = TakeBuffer(message.bytes);
-  char* to = buffer->data.get();
-  for (const Box& box : message.boxes)
-    KDL_RETURN_IF_ERROR(PackRows(PartOfRank(message, message.from, box), to));
-  return nullptr;
+  return kdl::runtime::Pack(MemoryOf(message, message.from), message.boxes, buffer->data.get());
 }
 
 Error kdl_ranks::Unpack(const PlannedMessage& message, const SharedBuffer& buffer) const {
-  const char* from = buffer->data.get();
-  for (const Box& box : message.boxes)
-    KDL_RETURN_IF_ERROR(UnpackRows(PartOfRank(message, message.to, box), from));
-  return nullptr;
+  return kdl::runtime::Unpack(MemoryOf(message, message.to), message.boxes, buffer->data.get());
 }
 
 Error kdl_ranks::Start(kdl_queue* queue) {
@@ -178,16 +186,18 @@ Error kdl_ranks::Release(const RankTensor& tensor) const {
   Error failed;
   tensor.ownership().ForEachOwned(local_.first, [&](const Box& box) {
     if (failed) return;
-    failed = WithRows(PartOf(memory, box), KDL_MAP_READ,
-                      [&](char* row, std::size_t bytes) { owned.emplace_back(row, row + bytes); });
+    failed = WithRows(memory, box, KDL_MAP_READ, [&](char* row, std::size_t bytes, std::int64_t) {
+      owned.emplace_back(row, row + bytes);
+    });
   });
   char* begin = nullptr;
   char* end = nullptr;
   if (!failed) {
-    failed = WithRows(memory, KDL_MAP_READ, [&](char* row, std::size_t bytes) {
-      if (begin == nullptr) begin = row;
-      end = row + bytes;
-    });
+    failed = WithRows(memory, WholeBox(tensor.ownership().sizes()), KDL_MAP_READ,
+                      [&](char* row, std::size_t bytes, std::int64_t) {
+                        if (begin == nullptr) begin = row;
+                        end = row + bytes;
+                      });
   }
   if (failed) return failed;
   std::ranges::sort(owned);
@@ -203,14 +213,15 @@ Error kdl_ranks::Overwrite(const RankTensor& tensor) const {
   const Ownership& ownership = tensor.ownership();
   Error failed;
   for (std::int64_t rank = local_.first; rank < local_.end; ++rank) {
-    const kdl_array& memory = tensor.memories[static_cast<std::size_t>(rank - local_.first)];
-    ownership.ForEachOwner(
-        WholeBox(ownership.sizes()), rank, [&](std::int64_t owner, const Box& box) {
-          if (owner == rank || failed) return;
-          failed =
-              WithRows(PartOf(memory, box), KDL_MAP_READ_WRITE,
-                       [](char* row, std::size_t bytes) { std::memset(row, kForeignByte, bytes); });
-        });
+    const kdl_array& memory = MemoryOf(tensor, rank);
+    ownership.ForEachOwner(WholeBox(ownership.sizes()), rank,
+                           [&](std::int64_t owner, const Box& box) {
+                             if (owner == rank || failed) return;
+                             failed = WithRows(memory, box, KDL_MAP_READ_WRITE,
+                                               [](char* row, std::size_t bytes, std::int64_t) {
+                                                 std::memset(row, kForeignByte, bytes);
+                                               });
+                           });
   }
   return failed;
 }

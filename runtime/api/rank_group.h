@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/fetch_plans.h"
+#include "checkpoints/saved.h"
 #include "kdl/queue.h"
 
 namespace kdl::runtime {
@@ -46,6 +47,9 @@ struct kdl_ranks {
   const kdl::ranks::RankGrid& grid() const { return grid_; }
   const kdl::runtime::LocalRange& local() const { return local_; }
   const kdl::runtime::RankTrafficTable& traffic() const { return traffic_; }
+  const kdl_transport* transport() const { return transport_.get(); }
+  // Returns the elements that the ranks of this process own of a tensor, or nothing if it is not distributed.
+  std::vector<kdl::runtime::SavedPart> OwnedParts(const kdl_array& tensor) const;
   // Whether transfers may use what is requested.
   bool is_started() const { return is_started_; }
 
@@ -66,8 +70,8 @@ struct kdl_ranks {
   using SharedBuffer = std::shared_ptr<kdl::runtime::MessageBuffer>;
 
   Error Find(const kdl_array& tensor, RankTensor** found);
-  kdl_array PartOfRank(const PlannedMessage& message, std::int64_t rank,
-                       const kdl::ranks::Box& box) const;
+  const kdl_array& MemoryOf(const RankTensor& tensor, std::int64_t rank) const;
+  const kdl_array& MemoryOf(const PlannedMessage& message, std::int64_t rank) const;
   SharedBuffer TakeBuffer(std::int64_t bytes);
   Error Receive(const PlannedMessage& message, SharedBuffer& buffer);
   Error Send(const PlannedMessage& message, SharedBuffer& buffer, kdl_queue* queue);

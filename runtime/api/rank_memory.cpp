@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/rows.h"
 #include "system/pages.h"
 
 namespace kdl::runtime {
@@ -23,18 +24,20 @@ kdl_array PartOf(const kdl_array& array, const ranks::Box& box) {
   return part;
 }
 
-Error PackRows(const kdl_array& part, char*& to) {
-  return WithRows(part, KDL_MAP_READ, [&](const char* row, std::size_t bytes) {
-    std::memcpy(to, row, bytes);
-    to += bytes;
-  });
+Error Pack(const kdl_array& memory, std::span<const ranks::Box> boxes, char* to) {
+  return WithRows(memory, boxes, KDL_MAP_READ,
+                  [&](const char* row, std::size_t bytes, std::int64_t) {
+                    std::memcpy(to, row, bytes);
+                    to += bytes;
+                  });
 }
 
-Error UnpackRows(const kdl_array& part, const char*& from) {
-  return WithRows(part, KDL_MAP_READ_WRITE, [&](char* row, std::size_t bytes) {
-    std::memcpy(row, from, bytes);
-    from += bytes;
-  });
+Error Unpack(const kdl_array& memory, std::span<const ranks::Box> boxes, const char* from) {
+  return WithRows(memory, boxes, KDL_MAP_READ_WRITE,
+                  [&](char* row, std::size_t bytes, std::int64_t) {
+                    std::memcpy(row, from, bytes);
+                    from += bytes;
+                  });
 }
 
 void ReleaseBetween(char* from, char* to) {

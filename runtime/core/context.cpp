@@ -182,4 +182,14 @@ Error Context::Load(const std::string& path) {
   return error;
 }
 
+void Context::set_resume(std::string file) {
+  const std::lock_guard lock(mutex_);
+  resume_ = std::move(file);
+}
+
+std::string Context::TakeResume() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(resume_, {});
+}
+
 }  // namespace kdl::runtime

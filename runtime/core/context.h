@@ -43,6 +43,10 @@ class Context : public Handle {
   void set_transport(std::shared_ptr<const kdl_transport> transport) {
     transport_ = std::move(transport);
   }
+  // The file at whose checkpoint the next program with checkpoints continues, or "".
+  void set_resume(std::string file);
+  // Returns it, and forgets it.
+  std::string TakeResume();
 
  private:
   Error SelectOne(std::string_view text, Device** device);
@@ -62,6 +66,7 @@ class Context : public Handle {
   // Keyed by the specs as callers wrote them.
   std::map<std::string, Device*, std::less<>> selected_;
   std::vector<Library> libraries_;
+  std::string resume_;
 };
 
 }  // namespace kdl::runtime

@@ -14,7 +14,7 @@
 #include "driver/ranks/mpi.h"
 #include "driver/run/argument_values.h"
 #include "driver/run/arguments.h"
-#include "driver/run/checkpoint.h"
+#include "driver/run/checkpoint_plan.h"
 #include "driver/run/devices.h"
 #include "driver/run/open_outputs.h"
 #include "driver/run/run_program.h"
@@ -131,7 +131,8 @@ class RunOfFile {
     program_ = AsProgram(made, *chosen);
     if (!program_) return false;
     if (!from_data_.empty()) options_ = WithoutData(session_.options, from_data_, *program_);
-    checkpoints_ = FindCheckpoints(made);
+    checkpoints_ =
+        driver::PlanCheckpoints(*made.module, *program_, session_.options, session_.diagnostics);
     if (!checkpoints_) return false;
     if (session_.options.core_num)
       driver::SetCoreNum(*made.module, *program_, *session_.options.core_num);
@@ -141,28 +142,6 @@ class RunOfFile {
     return bound_ && driver::MayWriteOutputs(*bound_, session_.diagnostics) &&
            (!contract_ ||
             DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
-  }
-
-  /// Returns at which checkpoint the program continues. Reports an error if it does not have the one that --resume names.
-  std::optional<driver::CheckpointPlan> FindCheckpoints(const Compilation& made) {
-    driver::CheckpointPlan plan;
-    std::vector<ir::Op*> restores = ir::OpsOfKind(*program_, ir::OpKind::Restore);
-    for (const ir::Function* function : made.module->functions())
-      if (!restores.empty()) plan.program += ir::Print(*function);
-    const std::string& file = session_.options.resume;
-    if (file.empty()) return plan;
-    plan.resume = driver::CheckpointName(file);
-    std::string others;
-    for (const ir::Op* op : restores) {
-      std::string_view other = op->attr<ir::AttrKey::Text>().text();
-      if (other == plan.resume) return plan;
-      others += fmt::format("{}--resume {}", others.empty() ? "" : " or ", other);
-    }
-    session_.diagnostics.Report(driver::diag::NoSuchCheckpoint, {}, program_->base_name(), file)
-        .Help(others.empty()
-                  ? "begin a loop of the program with `checkpoint(…, to = \"p\", every = 100);`"
-                  : fmt::format("use {}", others));
-    return std::nullopt;
   }
 
   /// Whether the program can run as it is compiled. If not, sets `found_` to the values with which

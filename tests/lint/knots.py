@@ -24,7 +24,7 @@ ROOMS = {
     "src/irgen": ["walk", "accesses", "stages", "contracts", "programs", "expressions", "statements"],
     "src/tools": ["drawing", "doc", "measure", "loading", "explain", "testing", "timing", "tuning", "suite", "shrinking", "lsp"],
     "src/driver": ["ranks", "run", "pipelines", "schedules", "compile", "emit"],
-    "runtime": ["system", "core", "host", "workgroup", "debug", "opencl", "cuda", "cluster", "api", "python"],
+    "runtime": ["system", "core", "checkpoints", "host", "workgroup", "debug", "opencl", "cuda", "cluster", "api", "python"],
 }
 
 # Known knots (cycles of includes). This list may only shrink: an entry that is no longer a knot is reported.

@@ -11,7 +11,7 @@
 
 #include "driver/ranks/rank_traffic.h"
 #include "driver/ranks/transport.h"
-#include "driver/run/checkpoint_tensors.h"
+#include "driver/run/checkpoint_plan.h"
 #include "driver/run/contracts.h"
 #include "driver/run/host_tensor.h"
 #include "interp/contract.h"
@@ -19,6 +19,7 @@
 #include "interp/run.h"
 #include "ir/contract.h"
 #include "ir/module.h"
+#include "kdl/checkpoints.h"
 #include "kdl/runtime.h"
 #include "support/result.h"
 #include "support/scalar.h"
@@ -67,10 +68,10 @@ class Executor final : public interp::ProgramHost {
     checks_ = checks;
   }
 
-  /// Sets what happens to the program's checkpoints. Without this call, it writes none.
-  void SetCheckpoints(const CheckpointPlan& plan) { checkpoints_ = plan; }
   /// Sets the ranks of the program's device. Without this call, there is one.
   Status SetRanks(const LocalRanks& ranks);
+  /// Sets what happens to the program's checkpoints. Without this call, it writes none. Must be called after SetRanks.
+  Status SetCheckpoints(const CheckpointPlan& plan);
   /// Returns what the ranks of this process have sent so far.
   RankTrafficTable rank_traffic() const;
 
@@ -144,9 +145,6 @@ class Executor final : public interp::ProgramHost {
   Status WaitForStarted();
   Status AllocRanks(const interp::AllocRequest& request, interp::TensorId first);
   void FreeRanks(interp::TensorId tensor);
-  std::vector<CheckpointTensor> TensorsOf(const interp::CheckpointRequest& request) const;
-  /// Calls `use` for the rows of a tensor that this process writes into checkpoints or, if `writes` is false, reads from them.
-  Status ForRows(interp::TensorId tensor, bool writes, const CheckpointTensor::UseRow& use) const;
   Status Read(interp::TensorId tensor, HostTensor& into);
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,
@@ -201,12 +199,10 @@ class Executor final : public interp::ProgramHost {
   std::unique_ptr<kdl_ranks, FreeRanksHandle> ranks_;
   /// For each distributed tensor, by the id of its first memory, the memories of the ranks of this process.
   std::map<uint32_t, std::vector<interp::TensorId>> memories_;
-  std::map<uint32_t, Ownership> ownerships_;  ///< of these tensors
-  RankGrid grid_;
-  const kdl_transport* transport_ = nullptr;  ///< null if all ranks belong to this process
-  CheckpointPlan checkpoints_;
-  std::map<Name, int64_t>
-      checkpoint_counts_;  ///< how often the program has reached each checkpoint
+  struct FreeCheckpoints {
+    void operator()(kdl_checkpoints* checkpoints) const { kdl_checkpoints_free(checkpoints); }
+  };
+  std::unique_ptr<kdl_checkpoints, FreeCheckpoints> checkpoints_;  ///< null if none are written
   Launching last_;
   std::function<void(const interp::LaunchRequest&)> observer_;
   size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for

@@ -14,8 +14,6 @@ Status Executor::SetRanks(const LocalRanks& ranks) {
   Status status = StatusOf(kdl_ranks_create_with(ranks.transport, shape.data(),
                                                  static_cast<int32_t>(shape.size()), &made));
   ranks_.reset(made);
-  grid_ = ranks.grid;
-  transport_ = ranks.transport;
   return status;
 }
 
@@ -73,8 +71,6 @@ Status Executor::AllocRanks(const interp::AllocRequest& request, TensorId first)
   std::vector<kdl_array> arrays;
   for (TensorId memory : memories) arrays.push_back(array(memory));
   memories_[first.value] = std::move(memories);
-  ownerships_[first.value] =
-      Ownership(grid_, request.sizes, request.rank_axes, request.rank_blocks);
   const int64_t* blocks = request.rank_blocks.empty() ? nullptr : request.rank_blocks.data();
   return StatusOf(kdl_ranks_add(ranks_.get(), arrays.data(), request.rank_axes.data(), blocks));
 }
@@ -86,7 +82,6 @@ void Executor::FreeRanks(TensorId tensor) {
   for (size_t i = 1; i < known->second.size(); ++i)
     kdl_array_free(&tensors_[known->second[i].value]);
   memories_.erase(known);
-  ownerships_.erase(tensor.value);
 }
 
 Status Executor::Fetch(const interp::FetchRequest& request) {

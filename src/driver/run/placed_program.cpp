@@ -40,7 +40,7 @@ Status PlacedProgram::Place(const BoundProgram& bound) {
   if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
   executor_.emplace(place_.context, place_.module, devices_);
   if (Status made = executor_->SetRanks(place_.ranks); !made.ok()) return made;
-  executor_->SetCheckpoints(place_.checkpoints);
+  if (Status made = executor_->SetCheckpoints(place_.checkpoints); !made.ok()) return made;
   executor_->SetContracts(place_.contracts, &place_.sources, place_.launch_checks);
   return MoveIn(bound);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/run/checkpoint_plan.h"
 #include "driver/run/contracts.h"
 #include "driver/run/executor.h"
 #include "ir/module.h"

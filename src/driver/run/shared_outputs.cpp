@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "driver/run/executor.h"
-#include "driver/run/first_and_others.h"
 #include "driver/run/npy.h"
+#include "kdl/first_and_others.hpp"
 #include "support/file_parts.h"
 #include "support/io.h"
 
@@ -33,13 +33,13 @@ class SharedWriter {
   bool Write(const std::vector<OutputFile>& others) {
     std::vector<char> names(shared_.size() * PATH_MAX + 1);
     if (processes_.IsFirst()) names.back() = Create(names) ? 1 : 0;
-    if (!Done(processes_.Broadcast(names))) return false;
+    if (!Done(StatusOf(processes_.Broadcast(names)))) return false;
     bool written = names.back() != 0 && WriteParts(names);
-    Result<bool> all = processes_.AllOf(written);
-    if (!all.ok()) return Done(all.failure());
-    char verdict = processes_.IsFirst() && *all && Put(others) ? 1 : 0;
+    bool all = false;
+    if (!Done(StatusOf(processes_.AllOf(written, &all)))) return false;
+    char verdict = processes_.IsFirst() && all && Put(others) ? 1 : 0;
     files_.clear();  // removes what must not stay before another process can end this one
-    return Done(processes_.Broadcast({&verdict, 1})) && verdict != 0;
+    return Done(StatusOf(processes_.Broadcast({&verdict, 1}))) && verdict != 0;
   }
 
  private:
@@ -121,7 +121,7 @@ class SharedWriter {
 
   const LocalRanks& ranks_;
   const std::vector<const BoundArgument*>& shared_;
-  FirstAndOthers processes_;
+  ranks::FirstAndOthers processes_;
   DiagnosticEngine& diagnostics_;
   std::vector<FreshFile> files_ = {};  ///< only in the first process
 };
