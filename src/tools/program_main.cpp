@@ -13,6 +13,7 @@
 #include "driver/options.h"
 #include "driver/report.h"
 #include "driver/run/arguments.h"
+#include "driver/run/checkpoint_plan.h"
 #include "driver/run/devices.h"
 #include "driver/run/executor.h"
 #include "driver/run/run_program.h"
@@ -84,9 +85,11 @@ std::string RunLoaded(LoadedProgram& loaded, const std::string& name,
   if (!arguments || !Load(loaded, diagnostics)) return {};
   ir::Module& module = *loaded.module;
   ir::Function* program = driver::SelectFunction(module, name, *arguments, options, diagnostics);
-  if (program && options.core_num) driver::SetCoreNum(module, *program, *options.core_num);
-  auto bound = program ? driver::BindProgram(module, *program, *arguments, options, diagnostics)
-                       : std::nullopt;
+  auto checkpoints =
+      program ? driver::PlanCheckpoints(module, *program, options, diagnostics) : std::nullopt;
+  if (!checkpoints) return {};
+  if (options.core_num) driver::SetCoreNum(module, *program, *options.core_num);
+  auto bound = driver::BindProgram(module, *program, *arguments, options, diagnostics);
   if (!bound || !driver::MayWriteOutputs(*bound, diagnostics)) return {};
   std::optional<std::string> under_test = driver::OnlyTarget(options, diagnostics);
   auto specs = under_test ? driver::ResolveSpecs(module, name, *under_test, true, options.device,
@@ -96,6 +99,7 @@ std::string RunLoaded(LoadedProgram& loaded, const std::string& name,
   if (!context) return {};
   SourceManager no_sources;
   driver::RunPlace place{context.get(), module, *specs, no_sources};
+  place.checkpoints = std::move(*checkpoints);
   return driver::RunAndReport(place, *program, std::move(*bound), options, diagnostics);
 }
 

@@ -35,6 +35,8 @@ std::vector<std::string> CArguments(const Call& call) {
       AddListed(texts, "KDL_ARGS", item.texts);
     } else if (item.kind == Item::Kind::Parameters) {
       AddListed(texts, "KDL_PARAMETERS", item.texts);
+    } else if (item.kind == Item::Kind::Variables) {
+      AddListed(texts, "KDL_VARIABLES", item.texts);
     } else if (item.kind == Item::Kind::Events) {
       AddListed(texts, "KDL_EVENTS", item.texts);
     } else if (item.kind == Item::Kind::Elements) {
@@ -176,6 +178,9 @@ class SyntaxOfC final : public Syntax {
   std::string ScalarArgument(Scalar scalar, const std::string& text) const override {
     return fmt::format("kdl_arg_{}({})", Spelling(scalar), text);
   }
+  std::string VariableArgument(Scalar scalar, const std::string& name) const override {
+    return fmt::format("{{&{}, {}}}", name, CElement(scalar));
+  }
   std::string Element(Scalar scalar) const override { return CElement(scalar); }
 
   std::string Cores(const std::string& number, bool) const override {
@@ -260,6 +265,17 @@ class SyntaxOfC final : public Syntax {
     ranks_.push_back(name);
   }
 
+  void OpenCheckpoints(Writer& writer, const std::string& name, const std::string& ranks,
+                       const std::vector<std::string>& program,
+                       const std::vector<std::string>& files) override {
+    std::vector<std::string> texts = {run_, ranks.empty() ? "NULL" : ranks};
+    texts.insert(texts.end(), program.begin(), program.end());
+    AddListed(texts, "KDL_FILES", files);
+    writer.List(fmt::format("kdl_checkpoints* const {} = kdl_open_checkpoints(", name), texts,
+                ");");
+    checkpoints_ = name;
+  }
+
   std::string TensorSizeText(const std::string& param, size_t dimension) const override {
     return fmt::format("kdl_size({}, {}, {})", run_, param, dimension);
   }
@@ -267,6 +283,7 @@ class SyntaxOfC final : public Syntax {
   void CloseProgram(Writer& writer) const override {
     for (const auto& [queue, name] : queues_)
       writer.Line(fmt::format("kdl_close_queue({}, {});", run_, name));
+    if (!checkpoints_.empty()) writer.Line(fmt::format("kdl_checkpoints_free({});", checkpoints_));
     for (const std::string& ranks : ranks_) writer.Line(fmt::format("kdl_ranks_free({});", ranks));
     writer.Line(fmt::format("return kdl_end({});", run_));
     writer.Outdent();
@@ -349,6 +366,7 @@ class SyntaxOfC final : public Syntax {
   std::string devices_;
   std::vector<std::pair<Queues::value_type, std::string>> queues_;
   std::vector<std::string> ranks_;
+  std::string checkpoints_;
 };
 
 }  // namespace

@@ -39,13 +39,15 @@ std::vector<std::string> CppArguments(const Call& call) {
     if (item.kind != Item::Kind::Device) items.push_back(item);
   auto is_absent = [](const Item& item) {
     return item.texts.empty() && item.kind != Item::Kind::Sizes &&
-           item.kind != Item::Kind::Arguments && item.kind != Item::Kind::Parameters;
+           item.kind != Item::Kind::Arguments && item.kind != Item::Kind::Parameters &&
+           item.kind != Item::Kind::Variables;
   };
   while (!items.empty() && is_absent(items.back())) items.pop_back();
   std::vector<std::string> texts;
   for (const Item& item : items) {
     bool is_list = item.kind == Item::Kind::Sizes || item.kind == Item::Kind::Arguments ||
-                   item.kind == Item::Kind::Parameters || item.kind == Item::Kind::Events;
+                   item.kind == Item::Kind::Parameters || item.kind == Item::Kind::Variables ||
+                   item.kind == Item::Kind::Events;
     if (is_list) {
       AddBraced(texts, item.texts);
     } else if (item.texts.empty()) {
@@ -148,6 +150,7 @@ class SyntaxOfCpp final : public Syntax {
   std::string Tensor(const std::string& name, bool) const override { return name; }
   std::string TensorArgument(const std::string& text) const override { return text; }
   std::string ScalarArgument(Scalar, const std::string& text) const override { return text; }
+  std::string VariableArgument(Scalar, const std::string& name) const override { return name; }
 
   std::string Element(Scalar scalar) const override {
     return scalar == Scalar::Bool ? "kdl::bool_" : fmt::format("kdl::{}", Spelling(scalar));
@@ -220,6 +223,15 @@ class SyntaxOfCpp final : public Syntax {
   void OpenRanks(Writer& writer, const std::string& name,
                  const std::vector<int64_t>& shape) override {
     writer.Line(fmt::format("kdl::Ranks {}({}, {{{}}});", name, context_, fmt::join(shape, ", ")));
+  }
+
+  void OpenCheckpoints(Writer& writer, const std::string& name, const std::string& ranks,
+                       const std::vector<std::string>& program,
+                       const std::vector<std::string>& files) override {
+    std::vector<std::string> texts = {context_, ranks.empty() ? "nullptr" : ranks + ".get()"};
+    texts.insert(texts.end(), program.begin(), program.end());
+    AddBraced(texts, files);
+    writer.List(fmt::format("const kdl::Checkpoints {}(", name), texts, ");");
   }
 
   std::string TensorSizeText(const std::string& param, size_t dimension) const override {

@@ -16,9 +16,9 @@ namespace kdl::codegen {
 
 namespace {
 
-bool UsesRanks(const ir::Module& module) {
-  return std::ranges::any_of(module.functions(), [](const ir::Function* function) {
-    return !ir::OpsOfKind(*function, ir::OpKind::Ranks).empty();
+bool Uses(const ir::Module& module, ir::OpKind kind) {
+  return std::ranges::any_of(module.functions(), [kind](const ir::Function* function) {
+    return !ir::OpsOfKind(*function, kind).empty();
   });
 }
 
@@ -33,7 +33,8 @@ std::string PrintOrchestration(const ir::Module& module, const std::string& runt
   writer.Line(fmt::format("#include {}", Quoted(face.module_name + ".h")));
   writer.Line();
   writer.Line("#include \"kdl/runtime.hpp\"");
-  if (UsesRanks(module)) writer.Line("#include \"kdl/ranks.hpp\"");
+  if (Uses(module, ir::OpKind::Restore)) writer.Line("#include \"kdl/checkpoints.hpp\"");
+  if (Uses(module, ir::OpKind::Ranks)) writer.Line("#include \"kdl/ranks.hpp\"");
   writer.Line();
   writer.Line(fmt::format("namespace {} {{", face.name_space));
   PrintFunctions(writer, Language::Cpp, module, face);
@@ -60,7 +61,8 @@ std::string PrintCOrchestration(const ir::Module& module, const std::string& run
   writer.Line(fmt::format("#include {}", Quoted(face.module_name + ".h")));
   writer.Line();
   writer.Line("#include \"kdl/program_moves.h\"");
-  if (UsesRanks(module)) writer.Line("#include \"kdl/program_ranks.h\"");
+  if (Uses(module, ir::OpKind::Restore)) writer.Line("#include \"kdl/program_checkpoints.h\"");
+  if (Uses(module, ir::OpKind::Ranks)) writer.Line("#include \"kdl/program_ranks.h\"");
   PrintFunctions(writer, Language::C, module, face);
   for (const FaceFunction& program : face.programs) {
     writer.Line();

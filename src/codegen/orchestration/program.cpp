@@ -38,6 +38,7 @@ void ProgramPrinter::Print() {
       syntax_->Discard(writer_, variables_.at(param.param->value));
   }
   PrintDevices();
+  PrintCheckpoints();
   PrintSizes();
   PrintApart();
   PrintRegion(function_.body);
@@ -204,11 +205,6 @@ void ProgramPrinter::PrintSwap(const Op* op) {
 
 void ProgramPrinter::PrintNothing(const Op*) {}
 
-/// The driver refuses to write programs with such ops.
-void ProgramPrinter::PrintUnsupported(const Op* op) {
-  KDL_CHECK(false, "programs with `{}` cannot be written", op->info().spelling);
-}
-
 void ProgramPrinter::PrintOp(const Op* op) {
   struct Row {
     OpKind kind;
@@ -246,8 +242,8 @@ void ProgramPrinter::PrintOp(const Op* op) {
       {OpKind::Swap, &ProgramPrinter::PrintSwap},
       {OpKind::Yield, &ProgramPrinter::PrintNothing},
       {OpKind::Ranks, &ProgramPrinter::PrintRanks},
-      {OpKind::Restore, &ProgramPrinter::PrintUnsupported},
-      {OpKind::Checkpoint, &ProgramPrinter::PrintUnsupported},
+      {OpKind::Restore, &ProgramPrinter::PrintRestore},
+      {OpKind::Checkpoint, &ProgramPrinter::PrintCheckpoint},
       {OpKind::Owned, &ProgramPrinter::PrintOwned},
       {OpKind::OwnedBlocks, &ProgramPrinter::PrintOwnedBlocks},
       {OpKind::OwnedBlock, &ProgramPrinter::PrintOwnedBlock},

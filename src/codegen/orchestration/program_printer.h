@@ -124,7 +124,6 @@ class ProgramPrinter {
   void PrintFree(const ir::Op* op);
   void PrintSwap(const ir::Op* op);
   void PrintNothing(const ir::Op* op);
-  void PrintUnsupported(const ir::Op* op);
   void PrintAlloc(const ir::Op* op);
   static bool IsPart(const ir::Value* tensor);
   /// Returns whether a part of a tensor is printed where it is used. This requires that it is used once and
@@ -214,6 +213,16 @@ class ProgramPrinter {
   void PrintFinishFetches(const ir::Op* op);
   void PrintRewritten(const ir::Op* op);
 
+  // -- Checkpoints: program_checkpoints.cpp -------------------------------------------------------------
+
+  /// Prints the declaration of the program's checkpoints, if it has any.
+  void PrintCheckpoints();
+  /// Adds the tensors of a checkpoint, the events to wait for, and the source location.
+  void AddSaved(Call& call, const ir::Op* op, std::span<ir::Value* const> tensors,
+                std::span<ir::Value* const> after);
+  void PrintRestore(const ir::Op* op);
+  void PrintCheckpoint(const ir::Op* op);
+
   FnFace FaceOf(const ir::Function& fn) const;
   /// Returns the text for a number of cores. If `cores` is null, the device chooses the number.
   std::string CoresText(const ir::Value* cores) const;
@@ -233,6 +242,7 @@ class ProgramPrinter {
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
   std::unordered_map<Name, std::string> ranks_;  ///< by device
+  std::string checkpoints_;                      ///< empty if there are none
   bool has_fetches_ = false;                     ///< whether fetches have not been finished
   std::vector<std::pair<Name, int64_t>> queues_;
   std::set<std::pair<std::string_view, uint32_t>> said_;

@@ -41,6 +41,7 @@ enum class Request : uint8_t {
   Read,
   Require,
   Reserve,
+  Restore,
   Rewritten,
   StartFetches,
   Transfer,
@@ -48,6 +49,7 @@ enum class Request : uint8_t {
   View,
   Wait,
   Write,
+  WriteCheckpoint,
 };
 
 /// The names of the C++ member or function and of the C function for a request. The first arguments of the C
@@ -90,6 +92,7 @@ inline constexpr RequestNames kRequestNames[] = {
     {Request::Read, "Read", "kdl_read"},
     {Request::Require, "kdl::Require", "kdl_require"},
     {Request::Reserve, "Reserve", "kdl_reserve"},
+    {Request::Restore, "Restore", "kdl_restore"},
     {Request::Rewritten, "Rewritten", "kdl_rewritten"},
     {Request::StartFetches, "StartFetches", "kdl_start_fetches"},
     {Request::Transfer, "Transfer", "kdl_transfer_array"},
@@ -97,6 +100,7 @@ inline constexpr RequestNames kRequestNames[] = {
     {Request::View, "View", "kdl_view"},
     {Request::Wait, "Wait", "kdl_wait"},
     {Request::Write, "Write", "kdl_write"},
+    {Request::WriteCheckpoint, "Write", "kdl_write_checkpoint"},
 };
 constexpr const RequestNames& NamesOf(Request request) {
   return kRequestNames[static_cast<size_t>(request)];

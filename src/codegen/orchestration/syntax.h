@@ -38,6 +38,7 @@ struct Item {
     Sizes,
     Arguments,
     Parameters,  ///< each parameter is a name and a tensor, in braces
+    Variables,   ///< each is the result of VariableArgument
     Events,
     Place,
     Workspace,
@@ -146,6 +147,8 @@ class Syntax {
   /// Return the text of an argument of a launch or fill. For a tensor, `text` is the result of Tensor().
   virtual std::string TensorArgument(const std::string& text) const = 0;
   virtual std::string ScalarArgument(Scalar scalar, const std::string& text) const = 0;
+  /// Returns the text of a variable whose value a request may replace.
+  virtual std::string VariableArgument(Scalar scalar, const std::string& name) const = 0;
   virtual std::string Element(Scalar scalar) const = 0;
   /// Returns the text of a number of cores. If `number` is empty, the launch uses as many cores as the device
   /// has.
@@ -175,6 +178,10 @@ class Syntax {
   /// Prints the creation of the ranks of a device. `shape` is empty if they have one axis.
   virtual void OpenRanks(Writer& writer, const std::string& name,
                          const std::vector<int64_t>& shape) = 0;
+  /// Prints the creation of a program's checkpoints. `ranks` is empty if the program has no distributed tensors. `program` contains its name and the checksum of its code.
+  virtual void OpenCheckpoints(Writer& writer, const std::string& name, const std::string& ranks,
+                               const std::vector<std::string>& program,
+                               const std::vector<std::string>& files) = 0;
   virtual std::string TensorSizeText(const std::string& param, size_t dimension) const = 0;
   virtual void CloseProgram(Writer& writer) const = 0;
 

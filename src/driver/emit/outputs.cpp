@@ -48,10 +48,8 @@ class Collector {
   }
 
  private:
-  /// Returns whether all programs can be written. Reports an error if one has a checkpoint, or has distributed tensors, but is to be
-  /// an executable.
+  /// Returns whether all programs can be written. Reports an error if one has distributed tensors, but is to be an executable.
   bool MayWritePrograms() {
-    if (std::ranges::any_of(emits_.kinds, ContainsPrograms) && !HasNoCheckpoints()) return false;
     bool writes = std::ranges::find(emits_.kinds, Emit::Exe) != emits_.kinds.end();
     bool may = true;
     for (const ir::Function* function : made_.module->functions()) {
@@ -60,19 +58,6 @@ class Collector {
       session_.diagnostics
           .Report(diag::RanksNotEmitted, SpanOf(function->loc), function->base_name())
           .Help("run it with `kernelc run`, or call it from an application (samples/ranks)");
-      may = false;
-    }
-    return may;
-  }
-
-  bool HasNoCheckpoints() {
-    bool may = true;
-    for (const ir::Function* function : made_.module->functions()) {
-      bool is_program = function->kind == ir::FunctionKind::Program;
-      if (!is_program || ir::OpsOfKind(*function, ir::OpKind::Checkpoint).empty()) continue;
-      session_.diagnostics
-          .Report(diag::CheckpointNotEmitted, SpanOf(function->loc), function->base_name())
-          .Help("run it with `kernelc run`, or build other outputs, such as `--emit header,obj`");
       may = false;
     }
     return may;
