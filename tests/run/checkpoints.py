@@ -8,21 +8,18 @@ write must leave the old checkpoint. Other arguments, other programs and damaged
 tests/run/checkpoints.py
 """
 
-import datetime
 import os
 import pathlib
-import random
 import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 from ranks import LAUNCHERS, outputs, results, run
-from shared import checks
+from shared import checks, seeds
 
 SOURCE = pathlib.Path(__file__).resolve().with_suffix(".kdl")
 # The outputs of a program, and the argument that limits its iterations.
@@ -248,31 +245,25 @@ def killed_process(library, launcher, draw, folder):
     checks.expect(f"{library}: other results after a process was killed: {got if isinstance(got, str) else ''}", got == wanted)
 
 
-def main():
-    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
-    print(f"seed {seed}")
-    draw = random.Random(seed)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        wanted = {program: outputs(words_of(program, without_ranks(folder), STEPS), folder) for program in PROGRAMS}
-        for program, one in wanted.items():
-            checks.expect(f"{program} fails: {one}", isinstance(one, dict) and len(one) == len(PROGRAMS[program][0]))
-            in_one_process(program, one, folder)
-            without_file(program, one, folder)
-            on_full_disk(program, folder)
-            damaged(program, draw, folder)
-            of_another_kind(program, folder)
-        with_other_numbers(folder)
-        of_another_program(wanted["relaxed"], folder)
-        killed(draw, folder)
-        for library, launcher in LAUNCHERS.items():
-            if not shutil.which(launcher[0]):
-                checks.expect(f"{launcher[0]} is missing: tests/install.sh tests", False)
-                continue
-            in_processes(library, launcher, wanted, folder)
-            killed_process(library, launcher, draw, folder)
-    return checks.end()
+def check_all(draw, folder):
+    wanted = {program: outputs(words_of(program, without_ranks(folder), STEPS), folder) for program in PROGRAMS}
+    for program, one in wanted.items():
+        checks.expect(f"{program} fails: {one}", isinstance(one, dict) and len(one) == len(PROGRAMS[program][0]))
+        in_one_process(program, one, folder)
+        without_file(program, one, folder)
+        on_full_disk(program, folder)
+        damaged(program, draw, folder)
+        of_another_kind(program, folder)
+    with_other_numbers(folder)
+    of_another_program(wanted["relaxed"], folder)
+    killed(draw, folder)
+    for library, launcher in LAUNCHERS.items():
+        if not shutil.which(launcher[0]):
+            checks.expect(f"{launcher[0]} is missing: tests/install.sh tests", False)
+            continue
+        in_processes(library, launcher, wanted, folder)
+        killed_process(library, launcher, draw, folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seeds.check_drawn(check_all))

@@ -9,22 +9,18 @@ tests/run/ranks_compiled.py --ranks 5
 """
 
 import argparse
-import datetime
 import itertools
 import math
-import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 from ranks import LAUNCHERS
 from ranks_families import PROGRAMS, SOURCE
-from shared import checks
+from shared import checks, seeds
 
 NUMBERS = {"f32": np.float32, "i64": np.int64, "bf16": np.uint16}
 PARAM = re.compile(r"(\w+): (in|out|inout) (\w+)\[([^\]]*)\](?: on grid by \(([^)]*)\))?|(\w+): (i64)")
@@ -186,35 +182,29 @@ def build(calls, library, folder):
     return folder / "caller" if run(words, folder) else None
 
 
-def main():
+def check_all(draw, folder):
     parser = argparse.ArgumentParser()
     parser.add_argument("--ranks", type=int)
     options = parser.parse_args()
-    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
-    print(f"seed {seed}")
-    draw = random.Random(seed)
     ranks = options.ranks or draw.choice([2, 3])
     grid = draw.choice([(ranks, 1), (1, ranks)])
     print(f"grid {grid}")
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        text = SOURCE.read_text()
-        (folder / "grid.kdl").write_text(text.replace("ranks(2, 3)", f"ranks({grid[0]}, {grid[1]})"))
-        (folder / "one.kdl").write_text(re.sub(r" on grid by \([^)]*\)|^device grid.*", "", text, flags=re.MULTILINE))
-        calls = [Call(program, draw) for program in PROGRAMS]
-        for call in calls:
-            call.write_inputs(np.random.default_rng(draw.randint(0, 1000)), folder)
-        wanted = [call.on_one_host(folder / "one.kdl", folder) for call in calls]
-        run(["kernelc", "build", "grid.kdl", "--emit", "header,orch-c,obj", "-o", "out"], folder)
-        for library, (launcher_name, launcher) in zip((".openmpi", ".mpich"), LAUNCHERS.items()):
-            caller = build(calls, library, folder)
-            if not caller or not run([*launcher, str(ranks), str(caller)], folder):
-                continue
-            for call, one in zip(calls, wanted):
-                checks.expect(f"{call.program} with {call.sizes} on a grid of {grid} differs with {launcher_name}",
-                              call.results(grid, folder) == one)
-    return checks.end()
+    text = SOURCE.read_text()
+    (folder / "grid.kdl").write_text(text.replace("ranks(2, 3)", f"ranks({grid[0]}, {grid[1]})"))
+    (folder / "one.kdl").write_text(re.sub(r" on grid by \([^)]*\)|^device grid.*", "", text, flags=re.MULTILINE))
+    calls = [Call(program, draw) for program in PROGRAMS]
+    for call in calls:
+        call.write_inputs(np.random.default_rng(draw.randint(0, 1000)), folder)
+    wanted = [call.on_one_host(folder / "one.kdl", folder) for call in calls]
+    run(["kernelc", "build", "grid.kdl", "--emit", "header,orch-c,obj", "-o", "out"], folder)
+    for library, (launcher_name, launcher) in zip((".openmpi", ".mpich"), LAUNCHERS.items()):
+        caller = build(calls, library, folder)
+        if not caller or not run([*launcher, str(ranks), str(caller)], folder):
+            continue
+        for call, one in zip(calls, wanted):
+            checks.expect(f"{call.program} with {call.sizes} on a grid of {grid} differs with {launcher_name}",
+                          call.results(grid, folder) == one)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seeds.check_drawn(check_all))

@@ -2,8 +2,9 @@
 """Runs programs of several fields over ranks: stencils, matrix products, a Fourier transform, attention, bodies, a sparse matrix and training.
 
 Their results must be those of one host, bit for bit, on 1, 2, 3, 5 and more ranks and in processes of Open MPI and MPICH, for
-sizes that change every day. Half of the shapes of the grid are drawn each day for each program. What is sent must be what `kernelc explain --communication` says, and the least that is possible
-where the kernels read complete boxes. If one of the fetches is removed from a program, its results must change.
+sizes that change every day. Half of the shapes of the grid are drawn each day for each program. What is sent must be what
+`kernelc explain --communication` says, and the least that is possible where the kernels read complete boxes. If one of the fetches
+is removed from a program, its results must change.
 
 tests/run/ranks_families.py
 tests/run/ranks_families.py --all            # with all shapes
@@ -13,11 +14,9 @@ tests/run/ranks_families.py --removals 100   # removes so many fetches of each p
 import argparse
 import math
 import pathlib
-import random
 import re
 import shutil
 import sys
-import tempfile
 
 import numpy as np
 from ranks import LAUNCHERS, compare_traffic, on_shape, outputs, run, without_fetches
@@ -160,26 +159,20 @@ def learn_digits(folder):
         checks.expect(f"only {right:.1%} of the held-out images are right", right > 0.85)
 
 
-def main():
+def check_all(draw, folder):
     parser = argparse.ArgumentParser()
     parser.add_argument("--removals", type=int, default=2)
     parser.add_argument("--all", action="store_true", help="with all shapes")
     options = parser.parse_args()
-    seed = seeds.of_today()
-    print(f"seed {seed}")
-    draw = random.Random(seed)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        arguments = draw_arguments(draw)
-        for program in PROGRAMS:
-            one = of_one_host(program, arguments, folder)
-            in_one_process(program, arguments, one, folder)
-            in_processes(program, arguments, one, folder)
-            removals(draw, program, arguments, options.removals, folder)
-        transform(draw, folder)
-        learn_digits(folder)
-    return checks.end()
+    arguments = draw_arguments(draw)
+    for program in PROGRAMS:
+        one = of_one_host(program, arguments, folder)
+        in_one_process(program, arguments, one, folder)
+        in_processes(program, arguments, one, folder)
+        removals(draw, program, arguments, options.removals, folder)
+    transform(draw, folder)
+    learn_digits(folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seeds.check_drawn(check_all))

@@ -8,19 +8,15 @@ change, and nothing may be left behind. Compiled programs must not touch the par
 tests/run/ranks_files.py
 """
 
-import datetime
 import math
-import os
 import pathlib
-import random
 import re
 import shutil
 import sys
-import tempfile
 
 import numpy as np
 from ranks import BUILT, LAUNCHERS, build_caller, compare_traffic, on_shape, outputs, run
-from shared import checks
+from shared import checks, seeds
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks_files.kdl"
 OUTPUTS = {"relaxed": ["total", "y"], "kinds": ["b", "c", "w"], "called": ["y"]}
@@ -192,19 +188,13 @@ def built(folder):
             checks.expect(f"{language} with {name} differs from one host", np.array_equal(np.bitwise_or.reduce(parts), wanted))
 
 
-def main():
-    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
-    print(f"seed {seed}")
-    draw = random.Random(seed)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        arguments = write_inputs(draw, folder)
-        in_one_process(arguments, folder)
-        in_processes(draw, arguments, folder)
-        built(folder)
-        memory(folder)
-    return checks.end()
+def check_all(draw, folder):
+    arguments = write_inputs(draw, folder)
+    in_one_process(arguments, folder)
+    in_processes(draw, arguments, folder)
+    built(folder)
+    memory(folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seeds.check_drawn(check_all))

@@ -10,17 +10,12 @@ tests/run/ranks_random.py --programs 200
 """
 
 import argparse
-import datetime
 import math
-import os
-import pathlib
-import random
 import re
 import sys
-import tempfile
 
 from ranks import check_traffic, outputs, results, run
-from shared import checks
+from shared import checks, seeds
 
 SHAPES = ["", "", "2, 3", "3, 1", "1, 4"]
 
@@ -243,21 +238,16 @@ def check_program(draw, number, folder):
     return None
 
 
-def main():
+def check_all(draw, folder):
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", type=int, default=20)
     options = parser.parse_args()
-    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
-    print(f"seed {seed}")
-    draw = random.Random(seed)
-    with tempfile.TemporaryDirectory() as name:
-        reasons = [check_program(draw, number, pathlib.Path(name)) for number in range(options.programs)]
+    reasons = [check_program(draw, number, folder) for number in range(options.programs)]
     refused = [reason for reason in reasons if reason]
     print(f"{options.programs} random programs, {len(refused)} refused")
     checks.expect(f"{len(refused)} of {options.programs} programs are refused, such as\n{''.join(refused[:1])}",
                   len(refused) * 20 <= options.programs)
-    return checks.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seeds.check_drawn(check_all))

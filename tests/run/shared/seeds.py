@@ -10,10 +10,20 @@ import random
 import sys
 import tempfile
 
+from shared import checks
+
 
 def of_today():
     """Returns the seed for selections: the date, or KDL_SEED to repeat one."""
     return os.environ.get("KDL_SEED", datetime.date.today().isoformat())
+
+
+def check_drawn(check):
+    """Calls `check(draw, folder)` with the random numbers of today and a temporary folder. Returns the exit code of the script."""
+    print(f"seed {of_today()}")
+    with tempfile.TemporaryDirectory() as name:
+        check(random.Random(of_today()), pathlib.Path(name))
+    return checks.end()
 
 
 def one_in(number, items):

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Compiles programs with checkpoints to C++ and C, and calls them in MPI applications. They must write the same files as `kernelc run`,
+continue at its files with the same results, and fail with its errors.
+
+A program is interrupted because it ends early, because it is killed at random moments, because the disk is full, or because one
+of its processes is killed. It continues on another number of ranks, with Open MPI and MPICH. Executables of `--emit exe` continue with
+`--resume`, like `kernelc run`.
+
+tests/run/checkpoints_compiled.py
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+from checkpoints import LARGE, PROGRAMS, SIZES, SOURCE, STEPS, file_of, no_space, without_ranks, words_of
+from ranks import BUILT, LAUNCHERS, build_caller, outputs, run
+from shared import checks, seeds
+
+LONG = 300  # iterations, so that a run can be killed
+KILLS = 20
+
+
+def write_inputs(folder, sizes):
+    """Writes the arguments of the callers, which are those of words_of."""
+    for name, seed in (("x", 1), ("y", 2)):
+        source = folder / "inputs.kdl"
+        source.write_text("kernel same(x: in f32[M, N], z: out f32[M, N]) {\n    spmd for i in M by 4, j in N by 8 { z[i, j] = x[i, j]; }\n}\n")
+        run(["kernelc", "run", str(source), *sizes, "--arg", f"x=random:{seed}", "--out", "z=@z.npy"], folder)
+        (folder / f"{name}.bin").write_bytes(np.load(folder / "z.npy").tobytes())
+
+
+def wanted_of(program, folder, steps=STEPS, sizes=SIZES):
+    """Returns the results of `kernelc run`, as a caller writes them."""
+    got = outputs(words_of(program, without_ranks(folder), steps, sizes=sizes), folder)
+    checks.expect(f"{program} fails: {got}", isinstance(got, dict))
+    return b"".join(np.load(folder / f"{name}.npy").tobytes() for name in PROGRAMS[program][0])
+
+
+class Caller:
+    """An application that calls the programs."""
+
+    def __init__(self, language, library, launcher, folder):
+        self.name = f"{language} with {library}"
+        self.launcher = launcher
+        self.folder = folder
+        built = build_caller(language, {"Open MPI": ".openmpi", "MPICH": ".mpich"}[library], folder, "checkpoints_caller", [SOURCE])
+        self.path = folder / f"caller-{language}-{library.replace(' ', '-')}"
+        if built:
+            built.rename(self.path)
+
+    def words(self, program, steps, processes=0, resume=None, sizes=(17, 9), cooling=0.75):
+        """Without processes, the application does not use MPI for the program."""
+        launch = [*self.launcher, str(processes)] if processes else []
+        more = [resume] if resume else []
+        return [*launch, str(self.path), "mpi" if processes else "alone", program, *map(str, sizes), str(cooling), str(steps), *more]
+
+    def run(self, *args, **named):
+        """Returns the exit code, what was printed to standard error, and the results."""
+        results = self.folder / "results.bin"
+        results.unlink(missing_ok=True)
+        done = run(self.words(*args, **named), self.folder)
+        return done.returncode, done.stderr, results.read_bytes() if results.exists() else b""
+
+    def interrupt(self, program, **named):
+        """Runs some of the iterations, which leaves a checkpoint. Returns the file."""
+        file = self.folder / file_of(program)
+        file.unlink(missing_ok=True)
+        code, errors, _ = self.run(program, 7, **named)
+        checks.expect(f"{self.name}: {program} writes no checkpoint: {errors}", code == 0 and file.exists())
+        return file
+
+    def expect(self, wanted, what, *args, **named):
+        code, errors, got = self.run(*args, **named)
+        checks.expect(f"{self.name}: {args[0]} {what}: {code}, {errors}", code == 0 and got == wanted)
+
+
+def in_processes(caller, wanted):
+    """A program continues with another number of processes, and at the files of `kernelc run`, which have the same bytes."""
+    for program, one in wanted.items():
+        file = caller.folder / file_of(program)
+        file.unlink(missing_ok=True)
+        run(words_of(program, SOURCE, 7, False), caller.folder)
+        walked = file.read_bytes()
+        caller.expect(one, "continues at a file of `kernelc run`", program, STEPS, processes=2, resume=file.name)
+        for first, then in ((0, 0), (0, 3), (3, 2), (2, 0)):
+            caller.interrupt(program, processes=first)
+            checks.expect(f"{caller.name}: {program} with {first} processes writes another file", file.read_bytes() == walked)
+            caller.expect(one, f"continues with {then} processes", program, STEPS, processes=then, resume=str(file))
+        caller.interrupt(program)
+        got = outputs([*words_of(program, SOURCE, STEPS), "--device", "grid=ranks?count=3", "--resume", file.name], caller.folder)
+        checks.expect(f"{caller.name}: `kernelc run` does not continue at its file: {got}", isinstance(got, dict))
+        found = b"".join(np.load(caller.folder / f"{name}.npy").tobytes() for name in PROGRAMS[program][0])
+        checks.expect(f"{caller.name}: `kernelc run` continues at its file with other results", found == one)
+        file.unlink()
+        caller.expect(one, "without a file", program, STEPS, resume=file.name)
+
+
+def fails_as(caller, words, program, *args, what, **named):
+    """The application must fail with the error of `kernelc run` with these words."""
+    walked = run(words, caller.folder).stderr.split("\n")[0]
+    code, errors, _ = caller.run(program, *args, **named)
+    known = re.sub(r" \[E\d+\]$", "", walked)
+    checks.expect(f"{caller.name}: {program} {what} says\n{errors}\nand not\n{known}",
+                  code != 0 and ": error: " in known and known.removeprefix(f"{SOURCE.parent}/") in errors.split("\n"))
+
+
+def wrong(caller, program, draw):
+    """Files and arguments that do not fit are refused with the errors of `kernelc run`."""
+    file = caller.interrupt(program)
+    resume = ["--resume", file.name]
+    whole = file.read_bytes()
+    fails_as(caller, [*words_of(program, SOURCE, STEPS, sizes=["--set", "M=18", "--set", "N=9"]), *resume], program, STEPS,
+             what="with other sizes", resume=file.name, sizes=(18, 9))
+    data = whole.index(b"\n") + 1
+    for at in (data, len(whole) - 2, draw.randrange(data, len(whole) - 1)):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << draw.randrange(8)]) + whole[at + 1:])
+        for processes in (0, 2):
+            fails_as(caller, [*words_of(program, SOURCE, STEPS), *resume], program, STEPS, what="with a damaged file",
+                     processes=processes, resume=file.name)
+    for text in (whole[:-1], b"", b"kdl checkpoint 1 {}\n", whole.replace(b'{"program":"', b'{"program":"0'),
+                 re.sub(rb'"numbers":\[', b'"numbers":[3,', whole)):
+        file.write_bytes(text)
+        fails_as(caller, [*words_of(program, SOURCE, STEPS), *resume], program, STEPS, what="with a wrong file", resume=file.name)
+    file.write_bytes(b"important\n")
+    fails_as(caller, words_of(program, SOURCE, STEPS), program, STEPS, what="and another file")
+    checks.expect(f"{caller.name}: {program} replaces another file", file.read_bytes() == b"important\n")
+    file.unlink()
+    code, errors, _ = caller.run(program, STEPS, resume="other")
+    checks.expect(f"{caller.name}: {program} continues at 'other': {errors}",
+                  code != 0 and f"the program '{program}' has no checkpoint in 'other'" in errors and not file.exists())
+
+
+def other_arguments(caller):
+    file = caller.interrupt("relaxed")
+    words = words_of("relaxed", SOURCE, STEPS)
+    fails_as(caller, [*[word.replace("cooling=0.75", "cooling=0.5") for word in words], "--resume", file.name], "relaxed", STEPS,
+             what="with another number", resume=file.name, cooling=0.5)
+    caller.run("relaxed", STEPS)
+    fails_as(caller, [*words_of("relaxed", SOURCE, 5), "--resume", file.name], "relaxed", 5, what="with fewer iterations",
+             resume=file.name)
+    file.unlink()
+
+
+def on_full_disk(caller, program):
+    """A checkpoint that does not fit is an error in each process, and the old one stays."""
+    sizes = [int(word.split("=")[1]) for word in LARGE[1::2]]
+    write_inputs(caller.folder, LARGE)
+    wanted = wanted_of(program, caller.folder, sizes=LARGE)
+    file = caller.interrupt(program, sizes=sizes)
+    old = file.read_bytes()
+    files = set(caller.folder.glob(".*")) | set(caller.folder.glob("*.checkpoint*"))
+    for processes in (0, 3):
+        done = subprocess.run(caller.words(program, STEPS, processes, sizes=sizes), cwd=caller.folder, capture_output=True, text=True,
+                              timeout=300, preexec_fn=no_space)
+        left = set(caller.folder.glob(".*")) | set(caller.folder.glob("*.checkpoint*"))
+        checks.expect(f"{caller.name}: {program} on a full disk with {processes} processes: {done.returncode}, {done.stderr}",
+                      done.returncode != 0 and f"cannot write '{file.name}'" in done.stderr and "checkpoints.kdl:" in done.stderr)
+        checks.expect(f"{caller.name}: {program} on a full disk changes files: {files ^ left}", file.read_bytes() == old and left == files)
+    caller.expect(wanted, "after a full disk", program, STEPS, processes=2, sizes=sizes, resume=file.name)
+    write_inputs(caller.folder, SIZES)
+
+
+def killed(caller, draw):
+    """Kills runs at random moments. Each continues where the one before it was killed."""
+    wanted = wanted_of("relaxed", caller.folder, LONG)
+    file = caller.folder / file_of("relaxed")
+    file.unlink(missing_ok=True)
+    began = time.monotonic()
+    caller.expect(wanted, "with many iterations", "relaxed", LONG)
+    lasted = time.monotonic() - began
+    file.unlink()
+    kills = ends = 0
+    while kills < KILLS:
+        process = subprocess.Popen(caller.words("relaxed", LONG, resume=file.name), cwd=caller.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        try:
+            _, errors = process.communicate(timeout=draw.uniform(0.1, 0.9) * lasted)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            kills += 1
+            continue
+        got = (caller.folder / "results.bin").read_bytes()
+        checks.expect(f"{caller.name}: killed {kills} times: {process.returncode}, {errors}", process.returncode == 0 and got == wanted)
+        file.unlink()
+        ends += 1
+    caller.expect(wanted, "after the last kill", "relaxed", LONG, resume=file.name)
+    print(f"{caller.name}: killed {kills} times, ended {ends} times")
+
+
+def killed_process(caller, draw):
+    """One process is killed: all end, and the program continues at the last checkpoint."""
+    file = caller.folder / file_of("relaxed")
+    file.unlink(missing_ok=True)
+    script = f'if [ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = {draw.randrange(3)} ]; then echo $$ > pid; fi; exec "$@"'
+    words = caller.words("relaxed", 100 * LONG)
+    words = [*caller.launcher, "3", "sh", "-c", script, "sh", words[0], "mpi", *words[2:]]
+    process = subprocess.Popen(words, cwd=caller.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    ends = time.monotonic() + 120
+    while not file.exists() and process.poll() is None and time.monotonic() < ends:
+        time.sleep(0.01)
+    time.sleep(draw.uniform(0, 0.05))
+    os.kill(int((caller.folder / "pid").read_text()), signal.SIGKILL)
+    try:
+        code = process.wait(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        code = 0
+    checks.expect(f"{caller.name}: the others do not end after a process was killed", code != 0)
+    reached = int(re.search(rb'"i64","bits":(\d+)', file.read_bytes())[1])
+    steps = max(LONG, reached)
+    caller.expect(wanted_of("relaxed", caller.folder, steps), "after a process was killed", "relaxed", steps, processes=2, resume=file.name)
+
+
+def executable(wanted, folder):
+    """Executables write the files of `kernelc run`, and continue at them with --resume."""
+    built = run(["kernelc", "build", str(without_ranks(folder)), "--emit", "exe", "-o", str(folder)], folder)
+    checks.expect(f"--emit exe: {built.stderr}", built.returncode == 0)
+    for program, one in wanted.items():
+        def words(steps):
+            return [str(folder / "one"), *words_of(program, "one.kdl", steps)[3:]]
+
+        file = folder / file_of(program)
+        file.unlink(missing_ok=True)
+        run(words_of(program, without_ranks(folder), 7, False), folder)
+        walked = file.read_bytes()
+        file.unlink()
+        outputs(words(7), folder)
+        checks.expect(f"the executable writes another file for {program}", file.exists() and file.read_bytes() == walked)
+        got = outputs([*words(STEPS), "--resume", file.name], folder)
+        checks.expect(f"the executable fails: {got}", isinstance(got, dict))
+        found = b"".join(np.load(folder / f"{name}.npy").tobytes() for name in PROGRAMS[program][0])
+        checks.expect(f"the executable continues {program} with other results", found == one)
+        done = run([*words(STEPS), "--resume", "other"], folder)
+        checks.expect(f"the executable continues at 'other': {done.stderr}", done.returncode != 0 and "no checkpoint in 'other'" in done.stderr)
+
+
+def check_all(draw, folder):
+    write_inputs(folder, SIZES)
+    wanted = {program: wanted_of(program, folder) for program in PROGRAMS}
+    executable(wanted, folder)
+    for library, launcher in LAUNCHERS.items():
+        if not shutil.which(launcher[0]):
+            checks.expect(f"{launcher[0]} is missing: tests/install.sh tests", False)
+            continue
+        for language in BUILT:
+            caller = Caller(language, library, launcher, folder)
+            if not caller.path.exists():
+                continue  # already reported
+            in_processes(caller, wanted)
+            if library == "MPICH":
+                killed_process(caller, draw)
+                continue
+            for program in PROGRAMS:
+                wrong(caller, program, draw)
+                on_full_disk(caller, program)
+            other_arguments(caller)
+            killed(caller, draw)
+            killed_process(caller, draw)
+
+
+if __name__ == "__main__":
+    sys.exit(seeds.check_drawn(check_all))
