@@ -3,8 +3,7 @@
 
 The results must have the same bits as with one rank, for numbers of ranks that do not divide the sizes and for more ranks
 than rows. Compiled programs in MPI applications in C++ and C must have these bits, too. If a fetch is removed from a program, its results must change. If one process fails, all must end. What is sent
-must be what `kernelc explain --communication` says, and no less than what the interpreter counts. Half of the grids' shapes are
-drawn each day for each program.
+must be what `kernelc explain --communication` says, and no less than what the interpreter counts. Half of the shapes are drawn.
 
 tests/run/ranks.py
 tests/run/ranks.py --all   # all shapes
