@@ -101,6 +101,7 @@ bool HasMorePlaces(size_t most, const llvm::Loop& loop, llvm::ScalarEvolution& e
       const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(place);
       if (!moving) continue;
       if (!llvm::isa<llvm::SCEVConstant>(moving->getStepRecurrence(evolution))) return false;
+      if (places.size() > most) continue;  // but the steps of all are examined
       bool is_known = std::ranges::any_of(places, [&](const llvm::SCEV* other) {
         return llvm::isa<llvm::SCEVConstant>(evolution.getMinusSCEV(place, other));
       });
