@@ -12,11 +12,11 @@ typedef struct rows {
   int64_t end;
 } rows;
 
-static int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static rows rows_of(int64_t size, int rank, int ranks) {
   const int64_t share = (size + ranks - 1) / ranks;
-  return (rows){less(rank * share, size), less((rank + 1) * share, size)};
+  return (rows){smaller(rank * share, size), smaller((rank + 1) * share, size)};
 }
 
 static int rank_of_this(void) {
@@ -115,7 +115,7 @@ static void jacobi(const float* x, float* y, int64_t m, int64_t n, int64_t steps
     const int pending = start_halo(now, m, n, own, requests);
     relax(m, n, now, next, first, end);
     MPI_Waitall(pending, requests, MPI_STATUSES_IGNORE);
-    relax(m, n, now, next, own.first, less(first, own.end));
+    relax(m, n, now, next, own.first, smaller(first, own.end));
     if (end >= first) relax(m, n, now, next, end, own.end);
     float* other = now;
     now = next;
