@@ -238,12 +238,22 @@ def check_program(draw, number, folder):
     return None
 
 
+def check_programs(draw, count, folder):
+    """Returns why programs are refused. Says from time to time how many have been checked, because a long run may be ended early."""
+    refused = []
+    for number in range(count):
+        reason = check_program(draw, number, folder)
+        refused += [reason] if reason else []
+        if (number + 1) % 25 == 0:
+            print(f"{number + 1} programs, {len(refused)} refused, {len(checks.failures)} failures", flush=True)
+    return refused
+
+
 def check_all(draw, folder):
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", type=int, default=20)
     options = parser.parse_args()
-    reasons = [check_program(draw, number, folder) for number in range(options.programs)]
-    refused = [reason for reason in reasons if reason]
+    refused = check_programs(draw, options.programs, folder)
     print(f"{options.programs} random programs, {len(refused)} refused")
     checks.expect(f"{len(refused)} of {options.programs} programs are refused, such as\n{''.join(refused[:1])}",
                   len(refused) * 20 <= options.programs)
