@@ -17,7 +17,6 @@ class Row:
     defines: str = "T=f32"
     scalars: dict = dataclasses.field(default_factory=dict)
     draw: dict = dataclasses.field(default_factory=dict)  # how to draw a tensor from its shape, unless its elements are normal floats
-    ranks: tuple = ()  # packs that a call must state
     random: bool = False  # whether results of the two differ, because their random numbers do
 
 
@@ -135,14 +134,14 @@ ELEMENTS = [
 
 REDUCTIONS = [
     *(Row(f"reduce.{name}_rows", {"R": 1024, "C": 1024}, lambda t, f=f: f(t.x)) for name, f in FOLDS.items()),
-    *(Row(f"reduce.{name}_axis", COLUMNS, lambda t, f=f: f(t.x), ranks=("A",)) for name, f in FOLDS.items()),
+    *(Row(f"reduce.{name}_axis", COLUMNS, lambda t, f=f: f(t.x)) for name, f in FOLDS.items()),
     Row("reduce.argmax_rows", {"R": 1024, "C": 1024}, lambda t: t.x.argmax(1)),
     Row("reduce.argmin_rows", {"R": 1024, "C": 1024}, lambda t: t.x.argmin(1)),
-    Row("reduce.arg_axis", COLUMNS, lambda t: t.x.argmax(1), "F=elementwise.greater,T=f32", {"last": False}, ranks=("A",)),
+    Row("reduce.arg_axis", COLUMNS, lambda t: t.x.argmax(1), "F=elementwise.greater,T=f32", {"last": False}),
     *(Row(f"reduce.cumulative_{name}_rows", {"R": 1024, "C": 1024}, lambda t, f=f: f(t.x, 1)) for name, f in SCANS.items()),
-    *(Row(f"reduce.cumulative_{name}", COLUMNS, lambda t, f=f: f(t.x, 1), "T=f32", {"reversed": False, "exclusive": False}, ranks=("A",))
+    *(Row(f"reduce.cumulative_{name}", COLUMNS, lambda t, f=f: f(t.x, 1), "T=f32", {"reversed": False, "exclusive": False})
       for name, f in SCANS.items()),
-    Row("sort.top_k", {"A": 64, "R": 4096, "K": 8, "B": 1}, lambda t: t.x.topk(8, 1), "F=elementwise.greater,T=f32", ranks=("A",)),
+    Row("sort.top_k", {"A": 64, "R": 4096, "K": 8, "B": 1}, lambda t: t.x.topk(8, 1), "F=elementwise.greater,T=f32"),
     Row("sort.unique", {"N": 1024, "R": 4}, None, "T=f32", {"ordered": True}, {"x": lambda shape: torch.randint(0, 4, shape).float()}),
 ]
 
@@ -183,7 +182,7 @@ NETWORKS = [
         lambda t: nn.scaled_dot_product_attention(t.q, t.k, t.v, t.mask, scale=0.125), "T=f32", {"scale": 0.125, "cap": 0.0, "causal": False}, {"offset": below(1)}),
     Row("nn.rotary", {"B": 4, "S": 512, "H": 8, "P": 32}, rotated),
     Row("nn.rotary_interleaved", {"B": 4, "S": 512, "H": 8, "P": 32}, rotated_pairs),
-    Row("nn.gather", {"A": 1, "R": 30000, "N": 4096, "B": 512}, lambda t: t.x.index_select(1, t.index), "T=f32,I=i64", draw={"index": below(30000)}, ranks=("A",)),
+    Row("nn.gather", {"A": 1, "R": 30000, "N": 4096, "B": 512}, lambda t: t.x.index_select(1, t.index), "T=f32,I=i64", draw={"index": below(30000)}),
     Row("nn.conv2d", {"N": 2, "G": 1, "C": 64, "O": 64, "H": 56, "W": 56, "OH": 56, "OW": 56},
         lambda t: nn.conv2d(t.x[:, 0], t.w[0], t.bias[0], padding=1), "KH=3,KW=3,SH=1,SW=1,PH=1,PW=1,DH=1,DW=1,T=f32"),
     Row("windows.conv3d", IMAGES | {"D": 8, "OD": 8}, lambda t: nn.conv3d(t.x[:, 0], t.w[0], t.bias[0], padding=1),
@@ -218,11 +217,11 @@ GRADIENTS = [
 ]
 
 OTHERS = [
-    Row("index.gather_elements", INDEXED, lambda t: t.x.gather(1, t.index), "T=f32,I=i64", draw={"index": below(4096)}, ranks=("A",)),
-    Row("index.one_hot", {"A": 8192, "N": 64, "B": 1}, lambda t: nn.one_hot(t.index, 64), "T=i64", {"on": 1, "off": 0}, {"index": below(64)}, ("A",)),
-    Row("index.scatter_elements", INDEXED, lambda t: t.y.scatter_(1, t.index, t.x), "T=f32,I=i64", draw={"index": distinct(4096)}, ranks=("A",)),
-    Row("index.scatter_add", INDEXED, lambda t: t.y.scatter_add_(1, t.index, t.x), "T=f32,I=i64", draw={"index": below(4096)}, ranks=("A",), random=True),
-    *(Row(f"index.scatter_{name}", INDEXED, scattered(how), "T=f32,I=i64", draw={"index": below(4096)}, ranks=("A",), random=True)
+    Row("index.gather_elements", INDEXED, lambda t: t.x.gather(1, t.index), "T=f32,I=i64", draw={"index": below(4096)}),
+    Row("index.one_hot", {"A": 8192, "N": 64, "B": 1}, lambda t: nn.one_hot(t.index, 64), "T=i64", {"on": 1, "off": 0}, {"index": below(64)}),
+    Row("index.scatter_elements", INDEXED, lambda t: t.y.scatter_(1, t.index, t.x), "T=f32,I=i64", draw={"index": distinct(4096)}),
+    Row("index.scatter_add", INDEXED, lambda t: t.y.scatter_add_(1, t.index, t.x), "T=f32,I=i64", draw={"index": below(4096)}, random=True),
+    *(Row(f"index.scatter_{name}", INDEXED, scattered(how), "T=f32,I=i64", draw={"index": below(4096)}, random=True)
       for name, how in {"max": "amax", "min": "amin", "multiply": "prod"}.items()),
     Row("index.positions", MANY, lambda t: t.x.nonzero(), "", draw={"x": bools}),
     Row("index.nonzero", MANY, lambda t: t.x.nonzero(), draw={"x": lambda shape: nn.relu(torch.randn(shape))}),

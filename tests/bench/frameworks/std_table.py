@@ -68,7 +68,6 @@ class Ours:
                 shape = kernelc.arrays.sizes_of(parameter.shape, sizes)
                 self.arguments[parameter.name] = self.made(row, parameter, shape, kernelc, torch)
         self.outputs = [parameter.name for parameter in self.kernel.parameters if parameter.direction in ("out", "inout")]
-        self.ranks = {f"rank_{pack}": 1 for pack in row.ranks}
 
     @staticmethod
     def made(row, parameter, shape, kernelc, torch):
@@ -83,8 +82,8 @@ class Ours:
         """Returns a call without arguments."""
         if len(self.arguments) == len(self.kernel.parameters):
             values = list(self.arguments.values())
-            return lambda: self.kernel(*values, **self.ranks)
-        return lambda: self.kernel(**self.arguments, **self.ranks)
+            return lambda: self.kernel(*values)
+        return lambda: self.kernel(**self.arguments)
 
     def results(self, returned):
         """Returns the outputs after a call."""
