@@ -99,7 +99,12 @@ class KernelTest {
     if (!shapes) return;
     size_t last = LastSpecial(*shapes);
     for (size_t i = 0; i < shapes->size(); ++i) {
-      if (!TryAll((*shapes)[i], i == 0 || i == last)) return;
+      const Shape& shape = (*shapes)[i];
+      if (!TryClass(shape, InputClass::Ordinary, Cores::All)) return;
+      if (i != 0 && i != last) continue;
+      for (InputClass input_class : kSpecialInputClasses) {
+        if (!TryClass(shape, input_class, i == 0 ? Cores::All : Cores::One)) return;
+      }
     }
     row.accepted = mutants_.Accepted();
     if (!row.accepted.empty()) {
@@ -165,30 +170,28 @@ class KernelTest {
     return last;
   }
 
-  /// Returns the numbers of cores to try. Special inputs need only one, because ordinary ones are tried with all.
-  std::span<const std::optional<int64_t>> CoresFor(size_t target, InputClass input_class) const {
+  /// Which of a target's numbers of cores are tried: all, or one that depends on the class of the inputs.
+  enum class Cores : uint8_t { All, One };
+  std::span<const std::optional<int64_t>> CoresOf(size_t target, InputClass input_class,
+                                                  Cores which) const {
     std::span<const std::optional<int64_t>> cores = targets_[target].cores;
-    if (input_class == InputClass::Ordinary) return cores;
+    if (which == Cores::All) return cores;
     return cores.subspan(static_cast<size_t>(input_class) % cores.size(), 1);
   }
 
-  bool TryAll(const Shape& shape, bool special) {
-    for (InputClass input_class : kAllInputClasses) {
-      if (input_class != InputClass::Ordinary && !special) continue;
-      DiagnosticEngine report;
-      std::optional<Fault> fault = Try(shape, input_class, report);
-      if (!fault) continue;
-      rows_[fault->target].ok = false;
-      fault_ = Smallest(*fault);
-      if (TryAgain(*fault_, fault_->shape, report_)) return false;
-      // In the second run, the same inputs gave correct results, so keep the report of the first
-      // run.
-      fault_ = fault;
-      is_steady_ = false;
-      report_ = std::move(report);
-      return false;
-    }
-    return true;
+  /// Returns false if a run with inputs of the class failed.
+  bool TryClass(const Shape& shape, InputClass input_class, Cores cores) {
+    DiagnosticEngine report;
+    std::optional<Fault> fault = Try(shape, input_class, cores, report);
+    if (!fault) return true;
+    rows_[fault->target].ok = false;
+    fault_ = Smallest(*fault);
+    if (TryAgain(*fault_, fault_->shape, report_)) return false;
+    // In the second run, the same inputs gave correct results, so keep the report of the first run.
+    fault_ = fault;
+    is_steady_ = false;
+    report_ = std::move(report);
+    return false;
   }
 
   Fault Smallest(Fault fault) {
@@ -236,7 +239,8 @@ class KernelTest {
     return before && !IsRight(fault.target, fault.core_num, *before, good, report);
   }
 
-  std::optional<Fault> Try(const Shape& shape, InputClass input_class, DiagnosticEngine& report) {
+  std::optional<Fault> Try(const Shape& shape, InputClass input_class, Cores cores,
+                           DiagnosticEngine& report) {
     DiagnosticEngine undrawn;
     std::optional<driver::BoundProgram> before = Draw(shape, input_class, undrawn);
     if (!before && undrawn.has_errors()) {
@@ -250,7 +254,7 @@ class KernelTest {
         continue;
       has_elements_ |= std::ranges::all_of(shape, [](const auto& size) { return size.second > 0; });
       if (input_class == InputClass::Ordinary) ++rows_[target].shapes;
-      for (std::optional<int64_t> core_num : CoresFor(target, input_class)) {
+      for (std::optional<int64_t> core_num : CoresOf(target, input_class, cores)) {
         ++rows_[target].runs;
         if (!IsRight(target, core_num, *before, good, report))
           return Fault{shape, input_class, target, core_num};

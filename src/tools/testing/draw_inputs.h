@@ -26,10 +26,10 @@ enum class InputClass : uint8_t {
   Zero,
   Ends
 };
-inline constexpr InputClass kAllInputClasses[] = {
-    InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity, InputClass::NaN,
-    InputClass::Tiny,     InputClass::SignedZeros,   InputClass::Infinities,   InputClass::Ties,
-    InputClass::Zero,     InputClass::Ends};
+inline constexpr InputClass kSpecialInputClasses[] = {
+    InputClass::MinusInfinity, InputClass::PlusInfinity, InputClass::NaN,
+    InputClass::Tiny,          InputClass::SignedZeros,  InputClass::Infinities,
+    InputClass::Ties,          InputClass::Zero,         InputClass::Ends};
 std::string_view Describe(InputClass input_class);
 
 enum class DrawEnd : uint8_t {
