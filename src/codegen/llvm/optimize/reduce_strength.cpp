@@ -11,11 +11,74 @@
 #include <llvm/Transforms/Scalar/LoopStrengthReduce.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace kdl::codegen {
 
 namespace {
+
+/// Finds out whether an address or a product in a loop takes more than an addressing mode. If all addresses are sums of
+/// something that does not change and of 1, 2, 4 or 8 times an induction variable, strength reduction gains nothing, but
+/// considers many ways to write these sums.
+class Progressions {
+ public:
+  Progressions(const llvm::Loop& loop, const llvm::LoopInfo& loops,
+               llvm::ScalarEvolution& evolution)
+      : loop_(loop), loops_(loops), evolution_(evolution) {
+    for (llvm::PHINode& phi : loop.getHeader()->phis()) {
+      if (!evolution.isSCEVable(phi.getType())) continue;
+      if (std::optional<int64_t> step = ConstantStep(phi)) steps_.push_back(*step);
+    }
+  }
+
+  bool NeedReduction() const {
+    return llvm::any_of(loop_.blocks(), [&](const llvm::BasicBlock* block) {
+      return loops_.getLoopFor(block) == &loop_ &&
+             llvm::any_of(*block,
+                          [&](const llvm::Instruction& one) { return NeedsReduction(one); });
+    });
+  }
+
+ private:
+  const llvm::SCEVAddRecExpr* ProgressionOf(const llvm::Instruction& made) const {
+    const auto* progression = llvm::dyn_cast<llvm::SCEVAddRecExpr>(
+        evolution_.getSCEV(const_cast<llvm::Instruction*>(&made)));
+    bool is_of_loop = progression != nullptr && progression->getLoop() == &loop_;
+    return is_of_loop && progression->isAffine() ? progression : nullptr;
+  }
+
+  std::optional<int64_t> ConstantStep(const llvm::Instruction& made) const {
+    const llvm::SCEVAddRecExpr* progression = ProgressionOf(made);
+    if (progression == nullptr) return std::nullopt;
+    const auto* step =
+        llvm::dyn_cast<llvm::SCEVConstant>(progression->getStepRecurrence(evolution_));
+    return step != nullptr ? step->getAPInt().trySExtValue() : std::nullopt;
+  }
+
+  bool NeedsReduction(const llvm::Instruction& made) const {
+    bool is_address = llvm::isa<llvm::GetElementPtrInst>(made);
+    bool is_product = made.getOpcode() == llvm::Instruction::Mul;
+    if ((!is_address && !is_product) || !evolution_.isSCEVable(made.getType()) ||
+        ProgressionOf(made) == nullptr)
+      return false;
+    std::optional<int64_t> step = ConstantStep(made);
+    return !step || (is_address && !IsInAddressingMode(*step));
+  }
+
+  bool IsInAddressingMode(int64_t step) const {
+    return llvm::any_of(steps_, [&](int64_t variable) {
+      return step == variable || step == 2 * variable || step == 4 * variable ||
+             step == 8 * variable;
+    });
+  }
+
+  const llvm::Loop& loop_;
+  const llvm::LoopInfo& loops_;
+  llvm::ScalarEvolution& evolution_;
+  std::vector<int64_t> steps_;  ///< of induction variables
+};
 
 /// Hides how sums were computed that do not change in a loop, such as the address of an element of a tensor with six
 /// dimensions. Loop strength reduction would try all ways to split such a sum into two, and each of them again.
@@ -122,6 +185,8 @@ class ReduceLoop : public llvm::PassInfoMixin<ReduceLoop> {
   llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager& analyses,
                               llvm::LoopStandardAnalysisResults& results,
                               llvm::LPMUpdater& updater) {
+    if (!Progressions(loop, results.LI, results.SE).NeedReduction())
+      return llvm::PreservedAnalyses::all();
     if (!loop.isInnermost() || loop.getLoopPreheader() == nullptr)
       return llvm::LoopStrengthReducePass().run(loop, analyses, results, updater);
     HiddenSums sums(loop, results.SE);
