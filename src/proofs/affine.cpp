@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "proofs/linear_isl.h"
+#include "proofs/proofs.h"
 #include "proofs/sets.h"
 #include "proofs/simplex.h"
 #include "support/size.h"
@@ -67,6 +68,8 @@ isl_set* Compared(const Affine& left, const Affine& right,
   return isl_set_from_basic_set(of_one(first, second));
 }
 
+thread_local uint64_t proofs_tried = 0;
+
 }  // namespace
 
 // -- SetContext --------------------------------------------------------------------------------
@@ -78,7 +81,10 @@ SetContext::SetContext(std::optional<uint64_t> most)
 
 SetContext::~SetContext() { isl_ctx_free(context_); }
 
+uint64_t ProofsTried() { return proofs_tried; }
+
 void SetContext::Allow(uint64_t steps) const {
+  ++proofs_tried;
   left_ = std::min(steps, most_);
   isl_ctx_reset_operations(context_);
   isl_ctx_set_max_operations(context_, OperationsFor(left_));

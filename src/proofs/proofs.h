@@ -40,6 +40,10 @@ struct Limits {
   std::optional<uint64_t> steps = {};
 };
 
+/// Returns how many proofs this thread has tried, each of which may use up the maximum number of steps. Kernels that are alike
+/// are proven once.
+uint64_t ProofsTried();
+
 /// Whether the bounds modes of accesses count when kernels are compared.
 enum class BoundsModes : uint8_t { Compared, Ignored };
 /// Returns whether the functions are equal except for their names and for types that no proof depends on, such as those
