@@ -25,6 +25,7 @@
 #include "codegen/llvm/optimize/mask_loops.h"
 #include "codegen/llvm/optimize/narrow_loads.h"
 #include "codegen/llvm/optimize/reduce_strength.h"
+#include "codegen/llvm/optimize/share_addresses.h"
 #include "codegen/llvm/optimize/split_functions.h"
 #include "codegen/llvm/optimize/widen_half.h"
 #include "support/check.h"
@@ -71,6 +72,7 @@ llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors,
   llvm::FunctionPassManager simplify;
   simplify.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   simplify.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  if (triple.isX86()) simplify.addPass(ShareAddresses());
   if (vectors == Vectors::AsWritten) simplify.addPass(ShowLaneSums());
   AddInstCombine(simplify);
   simplify.addPass(llvm::SimplifyCFGPass());
