@@ -14,6 +14,7 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/simt/iteration_parts.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
@@ -25,7 +26,8 @@
 // loop with one iteration runs on the first thread. Therefore, two loops need no barrier between them if each
 // element is accessed in iterations with the same number. Slots of a ring buffer (rings/ring_loop.h) are
 // treated as separate memory. They are numbered relative to the slot of the current iteration, so the slot of
-// the previous iteration has the last number.
+// the previous iteration has the last number. If the accesses of each iteration of a loop stay in a part of a
+// dimension that belongs to the iteration (iteration_parts.h), different iterations need no barrier between them.
 //
 //   loop {threads} { buffer_store … to %m }     ->   loop {threads} { buffer_store … to %m }
 //   loop {threads} { buffer_load %m … }              barrier
@@ -43,17 +45,32 @@ using ir::Effect;
 /// iteration's number `p`, as in `1: (p/8),(p%8),`. The string is empty if the indices do not determine `p`.
 using Way = std::string;
 
-/// Memory that is accessed. For a ring buffer, this is one slot, numbered relative to the slot of the current
-/// iteration of `loop`. If `loop` is null, the slot is unknown.
+/// A part of a memory that belongs to an iteration of `loop`, numbered relative to the current iteration. If `slots` is 0, it
+/// is the part of dimension `dim` that only this iteration accesses; number 0 is that of the current iteration, and number -1
+/// stands for those of all earlier ones. Otherwise, it is a slot of a ring buffer.
+struct Part {
+  const Op* loop;
+  size_t dim;
+  int64_t number;
+  int64_t slots;
+
+  auto operator<=>(const Part&) const = default;
+  bool IsApart(const Part& other) const {
+    return loop == other.loop && dim == other.dim && slots == other.slots && number != other.number;
+  }
+};
+
+/// Memory that is accessed, and the parts of it that contain what is accessed.
 struct Spot {
   const Value* memory;
-  const Op* loop = nullptr;
-  int64_t slot = 0;
-  int64_t slots = 1;
+  std::vector<Part> parts = {};
 
   auto operator<=>(const Spot&) const = default;
   bool IsApart(const Spot& other) const {
-    return memory != other.memory || (loop && loop == other.loop && slot != other.slot);
+    return memory != other.memory || std::ranges::any_of(parts, [&](const Part& part) {
+             return std::ranges::any_of(
+                 other.parts, [&](const Part& of_other) { return part.IsApart(of_other); });
+           });
   }
 };
 
@@ -71,15 +88,19 @@ struct Touched {
     Add(read, other.read);
     Add(changed, other.changed);
   }
-  /// Renumbers slots relative to the next iteration of the loop. If the loop has ended, the slots are
-  /// forgotten, and each access may have been to any slot.
+  /// Renumbers parts relative to the next iteration of the loop. If the loop has ended, they are forgotten, and
+  /// each access may have been to any of them.
   void Leave(const Op* loop, bool has_ended) {
     for (Ways* ways : {&read, &changed}) {
       Ways counted;
       for (const auto& [spot, how] : *ways) {
         Spot moved = spot;
-        if (spot.loop == loop && has_ended) moved = {spot.memory};
-        if (spot.loop == loop && !has_ended) moved.slot = (spot.slot + spot.slots - 1) % spot.slots;
+        if (has_ended)
+          std::erase_if(moved.parts, [&](const Part& part) { return part.loop == loop; });
+        for (Part& part : moved.parts) {
+          if (part.loop != loop) continue;
+          part.number = part.slots == 0 ? -1 : (part.number + part.slots - 1) % part.slots;
+        }
         counted[moved].insert(how.begin(), how.end());
       }
       *ways = std::move(counted);
@@ -138,12 +159,13 @@ const Op* CountedLoop(const Value* number) {
   return counts ? loop : nullptr;
 }
 
-Spot AccessedSpot(const Op* op, const Value* memory) {
+/// Returns the slot of a ring buffer that the op accesses, or nothing if it is unknown.
+std::optional<Part> AccessedSlot(const Op* op, const Value* memory) {
   const Value* index =
       memory->type()->kind == ir::TypeKind::Buffer ? SlotIndexOf(op, memory) : nullptr;
   const Op* rem = index ? index->def() : nullptr;
   int64_t slots = index ? memory->type()->dims[0]->value : 0;
-  if (!IsOfKind(rem, OpKind::Rem) || ConstantOf(rem->operand(1)) != slots) return {memory};
+  if (!IsOfKind(rem, OpKind::Rem) || ConstantOf(rem->operand(1)) != slots) return std::nullopt;
   const Value* number = rem->operand(0);
   int64_t slot = 0;
   if (IsOfKind(number->def(), OpKind::Add) && ConstantOf(number->def()->operand(1))) {
@@ -151,7 +173,15 @@ Spot AccessedSpot(const Op* op, const Value* memory) {
     number = number->def()->operand(0);
   }
   const Op* loop = CountedLoop(number);
-  return loop && slot >= 0 ? Spot{memory, loop, slot % slots, slots} : Spot{memory};
+  return loop && slot >= 0 ? std::optional(Part{loop, 0, slot % slots, slots}) : std::nullopt;
+}
+
+Spot AccessedSpot(const Op* op, const Value* memory) {
+  Spot spot{memory};
+  if (std::optional<Part> slot = AccessedSlot(op, memory)) spot.parts.push_back(*slot);
+  for (const auto& [loop, dim] : IterationPartsOf(op, memory))
+    spot.parts.push_back({loop, dim, 0, 0});
+  return spot;
 }
 
 /// Returns a string such as `((p/4)%8)`, which states how the value is computed from the iteration's number
