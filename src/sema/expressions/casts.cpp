@@ -27,7 +27,7 @@ Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) 
     if (ToConstant(literal->second, target)) {
       Coerce(state, operand, target);
     } else if (!literal->second.is_float) {
-      Coerce(state, operand, Scalar::I64);
+      Coerce(state, operand, ToInt64(literal->second) ? Scalar::I64 : Scalar::U64);
     }
   } else if (same_group && target != Scalar::Bool) {
     Coerce(state, operand, target);

@@ -29,7 +29,7 @@ Type CheckConstName(FunctionState& state, const Expr* expr, ExprInfo& info, cons
     info.constant = Constant{Scalar::Bool, static_cast<uint64_t>(value->integer)};
     return entity->type;
   }
-  bool untyped = entity->type.is_literal() || state.in_const || state.contract != nullptr;
+  bool untyped = entity->type.is_literal() || state.contract != nullptr;
   if (untyped) return RecordLiteral(state, expr, info, *value);
   info.constant = ToConstant(*value, entity->type.scalar);
   return entity->type;

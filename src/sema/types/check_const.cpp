@@ -39,8 +39,10 @@ std::optional<Literal> Evaluate(FunctionState& state, const syntax::ConstItem& i
   if (!value) return std::nullopt;
   Type type = state.fn.exprs[item.value].type;
   if (scalar && !Fits(state, item.value, *scalar)) {
-    state.diagnostics.Report(diag::ValueType, item.value->span, entity.name.text(),
-                             Spelling(*scalar), ToString(type));
+    state.diagnostics
+        .Report(diag::ValueType, item.value->span, entity.name.text(), Spelling(*scalar),
+                ToString(type))
+        .Help(ConvertHelp(state, item.value, *scalar));
     return std::nullopt;
   }
   if (scalar && state.fn.exprs[item.value].type.is_error()) return std::nullopt;

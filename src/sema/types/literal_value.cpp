@@ -1,91 +1,75 @@
 #include "sema/types/literal_value.h"
 
+#include "sema/types/constant_arithmetic.h"
 #include "sema/walk/expr.h"
-#include "support/float_bits.h"
 
 namespace kdl::sema {
 
 namespace {
 
-std::optional<Constant> ConstantValue(FunctionState& state, const syntax::Expr* expr);
+std::optional<Constant> WideValue(FunctionState& state, const syntax::Expr* expr);
 
-/// Returns the integer that is equal modulo 2^n and fits in the type, which has n bits.
-Literal Wrap(const Literal& value, Scalar scalar) {
-  __int128 period = __int128{1} << Info(scalar).bits;
-  __int128 wrapped = ((value.integer % period) + period) % period;
-  if (IsSigned(scalar) && wrapped >= period / 2) wrapped -= period;
-  return Literal::Int(wrapped);
+/// Returns the expression if it is a product of floats that becomes part of a fused multiply-add, otherwise null.
+const syntax::BinaryExpr* AsProduct(FunctionState& state, const syntax::Expr* expr) {
+  const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
+  const ExprInfo& info = state.fn.exprs[expr];
+  bool is_product = binary != nullptr && binary->op == syntax::BinaryOp::Mul && !info.constant &&
+                    IsFloat(info.type.scalar);
+  return is_product ? binary : nullptr;
 }
 
-/// Returns the value of a cast whose operand is constant, if it has the type of the cast or is an integer. If the type is a float,
-/// an f64 must represent the integer exactly, so that it is rounded only once.
-std::optional<Constant> CastValue(FunctionState& state, const syntax::CastExpr& cast) {
-  constexpr __int128 kMostExact = __int128{1} << 53;
-  std::optional<Constant> operand = ConstantValue(state, cast.operand);
-  Scalar scalar = state.fn.exprs[&cast].type.scalar;
-  if (!operand || operand->scalar == scalar) return operand;
-  if (!IsInteger(operand->scalar)) return std::nullopt;
-  if (IsInteger(scalar)) return ToConstant(Wrap(FromConstant(*operand), scalar), scalar);
-  if (!IsFloat(scalar)) return std::nullopt;
-  __int128 number = FromConstant(*operand).integer;
-  if (number > kMostExact || number < -kMostExact) return std::nullopt;
-  return Constant{scalar, FloatBits(scalar, static_cast<double>(number))};
+/// Returns the sum of a product and `added`. The product or `added` is subtracted if the flag for it is set.
+std::optional<Constant> FusedValue(FunctionState& state, const syntax::BinaryExpr& product,
+                                   bool subtracts_product, const syntax::Expr* added,
+                                   bool subtracts_added) {
+  using syntax::UnaryOp;
+  std::optional<Constant> a = WideValue(state, product.lhs);
+  std::optional<Constant> b = WideValue(state, product.rhs);
+  std::optional<Constant> c = WideValue(state, added);
+  if (!a || !b || !c) return std::nullopt;
+  return MultiplyAdd(subtracts_product ? Compute(UnaryOp::Neg, *a) : *a, *b,
+                     subtracts_added ? Compute(UnaryOp::Neg, *c) : *c);
 }
 
-/// Returns the number of bits of a shift, which is the count modulo the width of the type.
-int ShiftCount(const Literal& count, Scalar scalar) {
-  int bits = Info(scalar).bits;
-  return static_cast<int>((count.integer % bits + bits) % bits);
-}
-
-/// Computes as programs do at run time: integers of n bits wrap. Returns nothing for other operators and for a division by 0.
-std::optional<Literal> Compute(syntax::BinaryOp op, const Literal& a, const Literal& b,
-                               Scalar scalar) {
-  using syntax::BinaryOp;
-  auto wide = [](const Literal& one) { return static_cast<unsigned __int128>(one.integer); };
-  auto wrap = [&](unsigned __int128 bits) {
-    return Wrap(Literal::Int(static_cast<__int128>(bits)), scalar);
-  };
-  switch (op) {
-    case BinaryOp::Mul:
-      return wrap(wide(a) * wide(b));
-    case BinaryOp::Shl:
-      return wrap(wide(a) << ShiftCount(b, scalar));
-    case BinaryOp::Shr:
-      return Literal::Int(a.integer >> ShiftCount(b, scalar));
-    default:
-      break;
+std::optional<Constant> BinaryValue(FunctionState& state, const syntax::BinaryExpr& binary) {
+  bool is_difference = binary.op == syntax::BinaryOp::Sub;
+  if (is_difference || binary.op == syntax::BinaryOp::Add) {
+    if (const auto* product = AsProduct(state, binary.lhs))
+      return FusedValue(state, *product, false, binary.rhs, is_difference);
+    if (const auto* product = AsProduct(state, binary.rhs))
+      return FusedValue(state, *product, is_difference, binary.lhs, false);
   }
-  std::optional<Literal> value = Fold(op, a, b).value;
-  return value ? std::optional(Wrap(*value, scalar)) : std::nullopt;
-}
-
-/// Returns the value of arithmetic whose operands are constant and have types, such as `i64.max - 1` or `-(0.1 as f32)`. Floats
-/// can only be negated.
-std::optional<Constant> ArithmeticValue(FunctionState& state, const syntax::Expr* expr) {
-  Scalar scalar = state.fn.exprs[expr].type.scalar;
-  std::optional<Literal> value;
-  if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
-    std::optional<Constant> operand = ConstantValue(state, unary->operand);
-    if (operand && unary->op == syntax::UnaryOp::Neg) value = Negate(FromConstant(*operand));
-    if (operand && unary->op == syntax::UnaryOp::BitNot) value = Flip(FromConstant(*operand));
-    if (value && !value->is_float) value = Wrap(*value, scalar);
-  } else if (const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr)) {
-    std::optional<Constant> lhs = ConstantValue(state, binary->lhs);
-    std::optional<Constant> rhs = ConstantValue(state, binary->rhs);
-    if (lhs && rhs && IsInteger(scalar))
-      value = Compute(binary->op, FromConstant(*lhs), FromConstant(*rhs), scalar);
-  }
-  return value ? ToConstant(*value, scalar) : std::nullopt;
-}
-
-/// Returns the value of a constant expression that is a bool, a cast, an element of a table, or arithmetic with these.
-std::optional<Constant> ConstantValue(FunctionState& state, const syntax::Expr* expr) {
-  std::optional<Constant> value = state.fn.exprs[expr].constant;
-  const auto* cast = syntax::DynAs<syntax::CastExpr>(expr);
-  if (!value) value = cast != nullptr ? CastValue(state, *cast) : ArithmeticValue(state, expr);
-  state.fn.exprs[expr].constant = value;
+  std::optional<Constant> lhs = WideValue(state, binary.lhs);
+  std::optional<Constant> rhs = WideValue(state, binary.rhs);
+  if (!lhs || !rhs) return std::nullopt;
+  std::optional<Constant> value = Compute(binary.op, *lhs, *rhs);
+  if (!value) state.diagnostics.Report(diag::DivisionByZero, binary.rhs->span);
   return value;
+}
+
+/// Returns the value of an expression of constants with types, as expressions compute it: a value of a narrow float type is
+/// an f32. Returns nothing for other expressions.
+std::optional<Constant> WideValue(FunctionState& state, const syntax::Expr* expr) {
+  const ExprInfo& info = state.fn.exprs[expr];
+  if (info.constant) return Widened(*info.constant);
+  if (const auto* cast = syntax::DynAs<syntax::CastExpr>(expr)) {
+    std::optional<Constant> operand = WideValue(state, cast->operand);
+    return operand ? std::optional(Widened(CastTo(*operand, info.type.scalar))) : std::nullopt;
+  }
+  if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
+    std::optional<Constant> operand = WideValue(state, unary->operand);
+    return operand ? std::optional(Compute(unary->op, *operand)) : std::nullopt;
+  }
+  const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
+  return binary != nullptr ? BinaryValue(state, *binary) : std::nullopt;
+}
+
+/// Returns the value of such an expression in its type, and records it.
+std::optional<Constant> ConstantValue(FunctionState& state, const syntax::Expr* expr) {
+  std::optional<Constant> value = WideValue(state, expr);
+  ExprInfo& info = state.fn.exprs[expr];
+  if (value) info.constant = CastTo(*value, info.type.scalar);
+  return info.constant;
 }
 
 Literal ToLiteral(const Constant& constant) {
@@ -102,8 +86,10 @@ std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr*
   auto literal = state.literals.find(expr);
   if (literal != state.literals.end()) return literal->second;
   std::optional<Constant> value;
+  size_t errors = state.diagnostics.error_count();
   if (type.is_scalar()) value = ConstantValue(state, expr);
   if (value) return ToLiteral(*value);
+  if (state.diagnostics.error_count() != errors) return std::nullopt;
   state.diagnostics.Report(diag::NotConstant, expr->span, what)
       .Help("use only numbers, consts and arithmetic");
   return std::nullopt;

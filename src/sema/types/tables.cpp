@@ -120,8 +120,8 @@ class ElementReader {
     if (!value) return false;
     Type type = state_.fn.exprs[expr].type;
     if (!Fits(state_, expr, scalar)) {
-      state_.diagnostics.Report(diag::ValueType, expr->span, name_, ToString(type_),
-                                ToString(type));
+      state_.diagnostics.Report(diag::ValueType, expr->span, name_, ToString(type_), ToString(type))
+          .Help(ConvertHelp(state_, expr, scalar));
       return false;
     }
     const std::optional<Constant>& constant = state_.fn.exprs[expr].constant;

@@ -29,7 +29,7 @@ Type CheckLimit(FunctionState& state, const FieldExpr& field, Scalar scalar, Exp
   Constant limit{scalar, LimitBits(scalar, field.name.name.text() == "max")};
   Literal literal = FromConstant(limit);
   // In contracts, integers are i64, except those of type u64.
-  bool is_literal = state.in_const || (state.contract != nullptr && scalar != Scalar::U64);
+  bool is_literal = state.contract != nullptr && scalar != Scalar::U64;
   if (is_literal) return RecordLiteral(state, &field, info, literal);
   info.constant = limit;
   std::optional<int64_t> integer = ToInt64(literal);
