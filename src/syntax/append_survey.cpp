@@ -19,6 +19,7 @@ class Surveyor : public TreeCopier {
     if (const auto* assign = DynAs<AssignStmt>(stmt)) return Assign(*assign);
     if (const auto* let = DynAs<LetStmt>(stmt)) declared_.insert(let->name.name);
     if (const auto* view = DynAs<ViewStmt>(stmt)) found.views.push_back(view);
+    if (const auto* branch = DynAs<IfStmt>(stmt)) Ask(branch->condition);
     if (stmt->kind == StmtKind::Continue && depth_ == 1) found.leaves = stmt;
     const auto* loop = DynAs<ForStmt>(stmt);
     if (loop == nullptr && stmt->kind != StmtKind::While) return nullptr;
@@ -31,8 +32,17 @@ class Surveyor : public TreeCopier {
   }
 
   const Expr* Replacement(const Expr* expr) override {
-    if (const auto* name = DynAs<NameExpr>(expr)) found.read.emplace(name->name, expr);
+    if (const auto* choice = DynAs<IfExpr>(expr)) Ask(choice->condition);
+    const auto* name = DynAs<NameExpr>(expr);
+    if (name != nullptr && !asked_.contains(expr)) found.read.emplace(name->name, expr);
     return nullptr;
+  }
+
+  /// Records a condition such as `bias` or `!bias`, which asks whether a tensor is present but does not read it.
+  void Ask(const Expr* condition) {
+    const auto* inverse = DynAs<UnaryExpr>(condition);
+    if (inverse != nullptr && inverse->op == UnaryOp::Not) condition = inverse->operand;
+    asked_.insert(condition);
   }
 
   const Stmt* Assign(const AssignStmt& assign) {
@@ -58,6 +68,7 @@ class Surveyor : public TreeCopier {
   std::vector<const ForStmt*> loops_;
   size_t depth_ = 0;  ///< the number of loops, also of `while`
   std::unordered_set<Name> declared_;
+  std::unordered_set<const Expr*> asked_;
 };
 
 }  // namespace
