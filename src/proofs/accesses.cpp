@@ -1,6 +1,7 @@
 #include "proofs/accesses.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
@@ -87,6 +88,29 @@ std::optional<LoopEnds> LoopEndsOf(const Value* param) {
   }
   bool is_binder = (op->kind() == OpKind::For || op->kind() == OpKind::Loop) && param->index() == 0;
   return is_binder ? std::optional(LoopEnds{op->operand(0), op->operand(1)}) : std::nullopt;
+}
+
+const Value* BlockEndingAt(const Op* sum) {
+  if (!sum || sum->kind() != OpKind::Add) return nullptr;
+  const Op* start = sum->operand(0)->def();
+  const Op* size = sum->operand(1)->def();
+  if (start && start->kind() == OpKind::BlockSize) std::swap(start, size);
+  bool are_of_one = start && size && start->kind() == OpKind::BlockStart &&
+                    size->kind() == OpKind::BlockSize && start->operand(0) == size->operand(0);
+  const Value* block = are_of_one ? start->operand(0) : nullptr;
+  return block && !block->def() ? block : nullptr;
+}
+
+const Value* OutermostRange(const Value* part) {
+  for (;;) {
+    std::optional<LoopEnds> ends = part->def() ? std::nullopt : LoopEndsOf(part);
+    const Value* around = ends ? BlockEndingAt(ends->hi->def()) : nullptr;
+    const Op* start = ends ? ends->lo->def() : nullptr;
+    bool is_part =
+        around && start && start->kind() == OpKind::BlockStart && start->operand(0) == around;
+    if (!is_part) return part;
+    part = around;
+  }
 }
 
 std::vector<AccessView> AccessesOf(const Value* memory) {

@@ -58,6 +58,12 @@ struct LoopEnds {
 };
 std::optional<LoopEnds> LoopEndsOf(const ir::Value* param);
 
+/// If the op adds the start and the size of a block of a loop, returns this block, otherwise null.
+const ir::Value* BlockEndingAt(const ir::Op* sum);
+/// Returns the range of which a loop's block or number is a part, as in `for q in r by 16`, and of which that is a part, and so
+/// on: the outermost one.
+const ir::Value* OutermostRange(const ir::Value* part);
+
 /// Returns whether the op is a loop or an spmd. The proofs distinguish the iterations of such ops.
 bool IsLoop(const ir::Op* op);
 /// Returns the innermost loop or spmd that is the op itself or encloses it; null if there is none.

@@ -31,6 +31,17 @@ std::set<const Value*> SafeIn(const ir::Function& kernel) {
   return safe;
 }
 
+/// Two accesses that may race.
+struct Clash {
+  AccessView a;
+  AccessView b;
+  bool of_blocks;
+};
+
+Clash ClashOf(const Race& race) {
+  return {race.a->view, race.b->view, race.a->walk != nullptr || race.b->walk != nullptr};
+}
+
 }  // namespace
 
 struct Disjoint::Asked {
@@ -42,7 +53,7 @@ struct Disjoint::Asked {
         races(instances, SafeIn(kernel)),
         examples(kernel, types, limits) {}
 
-  bool AreApartByTables(const Value* memory);
+  std::optional<Clash> ClashDespiteTables(const Race& race);
 
   const ir::Function& kernel;
   ir::TypeTable& types;
@@ -60,13 +71,13 @@ Disjoint::~Disjoint() = default;
 std::vector<Meeting> Disjoint::Meetings() {
   std::vector<Meeting> meetings;
   for (const Race& race : asked_->races.Find()) {
-    if (asked_->AreApartByTables(ir::MemoryOf(race.a->view.tensor))) continue;
-    bool a_writes = race.b->view.effect == Effect::Read;
-    const AccessView& writes = (a_writes ? race.a : race.b)->view;
-    const AccessView& other = (a_writes ? race.b : race.a)->view;
-    bool of_blocks = race.a->walk != nullptr || race.b->walk != nullptr;
+    std::optional<Clash> clash = asked_->ClashDespiteTables(race);
+    if (!clash) continue;
+    bool a_writes = clash->b.effect == Effect::Read;
+    const AccessView& writes = a_writes ? clash->a : clash->b;
+    const AccessView& other = a_writes ? clash->b : clash->a;
     meetings.push_back(
-        {writes, other, of_blocks, asked_->examples.RaceOn(ir::MemoryOf(writes.tensor))});
+        {writes, other, clash->of_blocks, asked_->examples.RaceOn(ir::MemoryOf(writes.tensor))});
   }
   return meetings;
 }
@@ -86,15 +97,21 @@ std::vector<TwiceStored> Disjoint::StoredTwice(const std::set<const Value*>& but
 std::vector<Parts> Disjoint::parts() const {
   std::vector<Ragged> all = RaggedOf(asked_->kernel, asked_->instances.terms());
   std::vector<Parts> parts;
-  for (size_t part : asked_->checked) parts.push_back(all[part]);
+  for (size_t part : asked_->checked) {
+    bool is_checked = std::ranges::any_of(
+        parts, [&](const Parts& other) { return AreEqualParts(other, all[part]); });
+    if (!is_checked) parts.push_back(all[part]);
+  }
   return parts;
 }
 
-/// Returns whether different blocks access different elements, provided that the parts that tables assign to
-/// them are disjoint. If so, the launch has to check these tables.
-bool Disjoint::Asked::AreApartByTables(const Value* memory) {
+/// Returns nothing if different blocks access different elements of the memory of a race, provided that the parts that tables
+/// assign to them are disjoint. Then the launch has to check these tables. Otherwise, returns accesses that may race even so.
+std::optional<Clash> Disjoint::Asked::ClashDespiteTables(const Race& race) {
+  const Value* memory = ir::MemoryOf(race.a->view.tensor);
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), memory);
-  if (around.empty()) return false;
+  std::optional<Clash> clash = ClashOf(race);
+  if (around.empty()) return clash;
   std::set<const Value*> others;
   for (const AccessView& view : AccessesIn(kernel.body)) {
     if (ir::MemoryOf(view.tensor) != memory) others.insert(ir::MemoryOf(view.tensor));
@@ -105,10 +122,14 @@ bool Disjoint::Asked::AreApartByTables(const Value* memory) {
     std::vector<Ragged> assumed;
     for (size_t part : parts) assumed.push_back(all[part]);
     assuming.Assume(std::move(assumed));
-    return Races(assuming, others).Find().empty();
+    Races left(assuming, others);
+    std::vector<Race> found = left.Find();
+    if (!found.empty() && parts.size() == around.size()) clash = ClashOf(found[0]);
+    return found.empty();
   });
-  if (needed) checked.insert(needed->begin(), needed->end());
-  return needed.has_value();
+  if (!needed) return clash;
+  checked.insert(needed->begin(), needed->end());
+  return std::nullopt;
 }
 
 }  // namespace kdl::proofs

@@ -36,8 +36,9 @@ Division Divide(const Poly& poly, const Poly& by) {
   return division;
 }
 
-/// Whether an iteration number is not negative.
+/// Whether an iteration number, or an index of a block, is not negative.
 bool BeginsAtZero(const Value* iteration) {
+  iteration = OutermostRange(iteration);
   std::optional<LoopEnds> ends = iteration->def() ? std::nullopt : LoopEndsOf(iteration);
   return ends && ends->lo->def() && ends->lo->def()->kind() == OpKind::Const &&
          static_cast<int64_t>(ends->lo->def()->attr<AttrKey::Bits>()) == 0;

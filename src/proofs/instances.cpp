@@ -530,10 +530,10 @@ Instances::Names Instances::VariablesOf(const Poly& poly) {
   return names;
 }
 
-bool Instances::IsRaggedBound(const std::string& variable, const Op* walk) {
+bool Instances::IsRaggedBound(const std::string& variable, const Op* loop) {
   return std::ranges::any_of(ragged_, [&](const Ragged& ragged) {
-    return ragged.walk == walk && (VariablesOf(ragged.lower).contains(variable) ||
-                                   VariablesOf(ragged.upper).contains(variable));
+    return ragged.over() == loop && (VariablesOf(ragged.lower).contains(variable) ||
+                                     VariablesOf(ragged.upper).contains(variable));
   });
 }
 

@@ -114,8 +114,8 @@ class Instances {
   const std::vector<Ragged>& ragged() const { return ragged_; }
   /// Returns the variables on which a number depends, except those that are the same in a whole launch.
   Names VariablesOf(const Poly& poly);
-  /// Returns whether the variable occurs in a bound of the parts that the spmd `walk` handles (see `Ragged`).
-  bool IsRaggedBound(const std::string& variable, const ir::Op* walk);
+  /// Returns whether the variable occurs in a bound of the parts that iterations of the loop handle (see `Ragged`).
+  bool IsRaggedBound(const std::string& variable, const ir::Op* loop);
   /// Returns all ways to write the variable as a product of which one factor is the same throughout a launch.
   /// Returns an empty list if the variable is not a product.
   const std::vector<Product>& ProductsOf(const std::string& variable) const;

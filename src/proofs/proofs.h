@@ -56,14 +56,21 @@ bool AreAlike(const ir::Function& a, const ir::Function& b,
 ///   spmd (%e: i64 in lo .. hi) { … for %r in from(%e) .. to(%e) { … } }
 ///
 /// If the result of a query depends only on the contents of the tables, the launch has to check them.
+///
+/// The number of a part can also be the variable of a loop inside of the spmd.
 struct Parts {
   ir::Op* walk;
-  const ir::Value* binder;
+  const ir::Value* binder;  ///< the number of a part
   const ir::Op* loop;
   /// Added to both bounds; null if they are not shifted: with accesses to [begin[e] + r], the loop
   /// `for r in 0..length[e]` handles the part begin[e] .. begin[e] + length[e].
   const ir::Value* shift = nullptr;
+  /// Loop variables of the spmd that choose a table for the parts, as %b in off[b, e] .. off[b, e + 1]. `binder` is none of
+  /// them, and is in a loop inside of theirs.
+  std::vector<const ir::Value*> tables = {};
 
+  /// The spmd or loop whose iterations handle the parts.
+  const ir::Op* over() const { return binder->parent_region()->parent(); }
   const ir::Value* from() const { return loop->operand(0); }
   const ir::Value* to() const { return loop->operand(1); }
 };

@@ -276,7 +276,7 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
                          : way.after & SecondRun(way.before, equal);
   if (loop) both &= InIterations(way, loop);
   if (conflict == Conflict::OtherBlock) both &= OtherBlock(a.walk, b.walk, equal, !loop);
-  if (a.walk && a.walk == b.walk && !loop) both &= InOrderOfTables(a.walk, equal);
+  if (a.walk && b.walk && !loop) both &= InOrderOfTables(a.walk, b.walk, equal);
   return Ordered(both, of_a, of_b, equal);
 }
 
@@ -307,23 +307,42 @@ PointSet Races::InOrderOfRuns(const Product& first, const Product& second, const
   return (multiples & order).WithSome({"#a", "#b"});
 }
 
-/// Returns the facts about two blocks of one spmd: the parts that they read from tables are in the same order
-/// as the blocks.
-PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
+/// Returns the facts about blocks of two spmds, or of one, that assign equal parts to blocks with equal numbers: the parts that
+/// they read from tables are in the same order as the blocks.
+PointSet Races::InOrderOfTables(const Op* a, const Op* b, const Loops& equal) {
   PointSet order = instances_.All();
+  for (const Ragged& first : instances_.ragged()) {
+    for (const Ragged& second : instances_.ragged()) {
+      bool counts = first.over() == a && second.over() == b &&
+                    (&first == &second || (a != b && AreEqualParts(first, second)));
+      PointSet of_both = counts ? InOrderOfParts(first, second, equal) : PointSet();
+      if (of_both.known()) order &= of_both;
+    }
+  }
+  return order;
+}
+
+/// Returns the facts about a part in the first execution and an equal or the same one in the second. Parts of different tables
+/// are in no order.
+PointSet Races::InOrderOfParts(const Ragged& first, const Ragged& second, const Loops& equal) {
+  Terms& terms = instances_.terms();
   Affine a = instances_.Variable("#a");
   Affine b = instances_.Variable("#b");
-  for (const Ragged& ragged : instances_.ragged()) {
-    if (ragged.walk != walk) continue;
-    AtomId number = instances_.terms().ScalarAtom(ragged.binder);
-    Affine lower = instances_.AffineOf(ragged.lower);
-    Affine upper = instances_.AffineOf(ragged.upper);
-    PointSet first_ends = Equal(a, upper) & SecondRun(Equal(b, lower), equal) & AtMost(a, b);
-    PointSet second_ends = Equal(a, lower) & SecondRun(Equal(b, upper), equal) & AtMost(b, a);
-    PointSet of_walk = Equal(First(number), Second(number)) |
-                       (Less(First(number), Second(number)) & first_ends.WithSome({"#a", "#b"})) |
-                       (Less(Second(number), First(number)) & second_ends.WithSome({"#a", "#b"}));
-    if (of_walk.known()) order &= of_walk;
+  auto bounds = [&](const Poly& of_first, const Poly& of_second) {
+    return Equal(a, instances_.AffineOf(of_first)) &
+           SecondRun(Equal(b, instances_.AffineOf(of_second)), equal);
+  };
+  PointSet first_ends = bounds(first.upper, second.lower) & AtMost(a, b);
+  PointSet second_ends = bounds(first.lower, second.upper) & AtMost(b, a);
+  Affine number = First(terms.ScalarAtom(first.binder));
+  Affine other = Second(terms.ScalarAtom(second.binder));
+  PointSet order = Equal(number, other) |
+                   (Less(number, other) & first_ends.WithSome({"#a", "#b"})) |
+                   (Less(other, number) & second_ends.WithSome({"#a", "#b"}));
+  for (size_t i = 0; i < first.tables.size(); ++i) {
+    Affine table = First(terms.ScalarAtom(first.tables[i]));
+    Affine of_second = Second(terms.ScalarAtom(second.tables[i]));
+    order |= Less(table, of_second) | Less(of_second, table);
   }
   return order;
 }

@@ -103,7 +103,8 @@ class Races {
   bool IsShared(const std::string& variable, const Loops& equal) const;
   PointSet Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b, const Loops& equal);
   PointSet InOrderOfRuns(const Product& first, const Product& second, const Loops& equal);
-  PointSet InOrderOfTables(const ir::Op* walk, const Loops& equal);
+  PointSet InOrderOfTables(const ir::Op* a, const ir::Op* b, const Loops& equal);
+  PointSet InOrderOfParts(const Ragged& first, const Ragged& second, const Loops& equal);
   PointSet InIterations(const Way& way, const ir::Op* loop);
   void EndIterations(const Group& a, Way& way, bool may);
   bool Narrow(const Group& a, Way& way);

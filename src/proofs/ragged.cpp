@@ -1,6 +1,7 @@
 #include "proofs/ragged.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <unordered_map>
 
@@ -9,6 +10,7 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "proofs/summands.h"
+#include "proofs/value_numbers.h"
 #include "support/contains.h"
 
 namespace kdl::proofs {
@@ -19,26 +21,30 @@ bool IsTable(const AccessView& view) {
   return IsInput(view.tensor) && !view.mask && !view.has_else();
 }
 
-/// Returns whether an index is exactly the number of a block, or a value loaded from a table. With an offset,
-/// it would refer to another block.
-bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* binder) {
-  bool is_one =
-      dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
-  if (dim.terms.empty()) return true;
-  const Value* index = view.index[dim.terms[0].operand];
-  return is_one && (index == binder || (index->def() && index->def()->kind() == OpKind::Load));
-}
-
 /// Finds values that are the same on all cores. They depend only on values that are the same throughout a
-/// launch, and on elements of `in` tensors that are read only at the index of one block.
+/// launch, and on elements of `in` tensors that are read only at the index of one part.
 struct Agreed {
-  const Value* binder = nullptr;  ///< the number of the block
-  /// Whether values may also depend on iteration numbers of loops other than `spmd for`.
-  bool loops = false;
-  bool reads = false;   ///< whether a tensor is read
-  bool varies = false;  ///< whether a value depends on the number of the block
+  const Value* binder = nullptr;  ///< the number of the part
+  /// Loop variables that may choose a table for the parts.
+  std::vector<const Value*> tables = {};
+  /// If set, values may also depend on iteration numbers of loops other than `spmd for`, which are around this op.
+  const Op* inside = nullptr;
+  bool reads = false;                     ///< whether a tensor is read
+  bool varies = false;                    ///< whether a value depends on the number of the part
+  std::vector<const Value*> chosen = {};  ///< those of `tables` on which a value depends
 
   std::unordered_map<const Value*, bool> known = {};
+
+  /// Returns whether an index is exactly the number of a part or of a table, or a value loaded from a table. With an
+  /// offset, it would refer to another part.
+  bool IsPlace(const ir::AccessDim& dim, const AccessView& view) const {
+    bool is_one = dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) &&
+                  IsConstant(dim.offset, 0);
+    if (dim.terms.empty()) return true;
+    const Value* index = view.index[dim.terms[0].operand];
+    bool is_number = index == binder || Contains(tables, index);
+    return is_one && (is_number || (index->def() && index->def()->kind() == OpKind::Load));
+  }
 
   bool IsAgreed(const Value* value) {
     if (auto found = known.find(value); found != known.end()) return found->second;
@@ -49,6 +55,10 @@ struct Agreed {
 
   bool Find(const Value* value) {
     if (value == binder) return varies = true;
+    if (Contains(tables, value)) {
+      if (!Contains(chosen, value)) chosen.push_back(value);
+      return true;
+    }
     if (!ir::IsScalar(value->type())) return false;
     const Op* def = value->def();
     if (!def) return !value->parent_region()->parent() || IsIteration(value);
@@ -58,7 +68,7 @@ struct Agreed {
       if (!IsTable(view)) return false;
       ir::Access access = view.access();
       bool of_block = std::ranges::all_of(
-          access.dims, [&](const ir::AccessDim& dim) { return IsPlace(dim, view, binder); });
+          access.dims, [&](const ir::AccessDim& dim) { return IsPlace(dim, view); });
       if (binder && !of_block) return false;
       reads = true;
       operands = view.index;
@@ -70,30 +80,55 @@ struct Agreed {
 
   bool IsIteration(const Value* param) {
     std::optional<LoopEnds> ends = LoopEndsOf(param);
-    bool counts = loops && ends && param->parent_region()->parent()->kind() != OpKind::Spmd;
+    const Op* loop = param->parent_region()->parent();
+    bool counts = inside && ends && loop->kind() != OpKind::Spmd && IsInside(inside, loop);
     return counts && IsAgreed(ends->lo) && IsAgreed(ends->hi);
   }
 };
 
-struct TableIndex {
-  const Value* tensor;
-  const Value* index;
-  int64_t offset;
-};
-
-/// Matches a load of table[index + offset] from a one-dimensional table.
-std::optional<TableIndex> TableIndexOf(const Op* op) {
-  if (!op || op->kind() != OpKind::Load) return std::nullopt;
-  AccessView view = *FindAccess(const_cast<Op*>(op));
-  ir::Access access = view.access();
-  if (!IsTable(view)) return std::nullopt;
-  if (access.dims.size() != 1 || access.dims[0].terms.size() != 1) return std::nullopt;
-  const ir::AccessTerm& term = access.dims[0].terms[0];
-  if (!IsConstant(term.coefficient, 1) || !IsConstant(access.dims[0].offset)) return std::nullopt;
-  return TableIndex{view.tensor, view.index[term.operand], access.dims[0].offset->value};
+/// Returns the loop variables other than `binder` at which two loads read elements of one table that are next to each other
+/// in a dimension with the index `binder`, as in off[b, e] and off[b, e + 1]. Returns nothing for other loads.
+std::optional<std::vector<const Value*>> NeighboursAt(const Value* binder, const Op* from,
+                                                      const Op* to) {
+  if (!from || !to || from->kind() != OpKind::Load || to->kind() != OpKind::Load)
+    return std::nullopt;
+  AccessView first = *FindAccess(const_cast<Op*>(from));
+  AccessView last = *FindAccess(const_cast<Op*>(to));
+  if (!IsTable(first) || !IsTable(last) || first.tensor != last.tensor) return std::nullopt;
+  ir::Access begin = first.access();
+  ir::Access end = last.access();
+  std::vector<const Value*> others;
+  int steps = 0;
+  for (size_t d = 0; d < begin.dims.size(); ++d) {
+    const auto& [terms, offset] = begin.dims[d];
+    if (terms.size() != end.dims[d].terms.size() || terms.size() > 1) return std::nullopt;
+    if (!IsConstant(offset) || !IsConstant(end.dims[d].offset)) return std::nullopt;
+    int64_t step = end.dims[d].offset->value - offset->value;
+    const Value* index = terms.empty() ? nullptr : first.index[terms[0].operand];
+    bool is_one = terms.empty() || (IsConstant(terms[0].coefficient, 1) &&
+                                    IsConstant(end.dims[d].terms[0].coefficient, 1) &&
+                                    index == last.index[end.dims[d].terms[0].operand]);
+    if (!is_one || step != (index == binder ? 1 : 0)) return std::nullopt;
+    steps += static_cast<int>(step);
+    if (index && index != binder) others.push_back(index);
+  }
+  return steps == 1 ? std::optional(std::move(others)) : std::nullopt;
 }
 
-/// Returns the values that accesses in a loop add to its iteration number, each once.
+/// If the bounds of parts are neighbours in a table, returns the loop variables that choose the table.
+std::optional<std::vector<const Value*>> TablesOfChain(const Parts& parts) {
+  if (parts.shift) return std::nullopt;
+  const Op* from = parts.from()->def();
+  const Op* to = parts.to()->def();
+  while (from && to && from->kind() == OpKind::Cast && to->kind() == OpKind::Cast &&
+         from->result()->type() == to->result()->type()) {
+    from = from->operand(0)->def();
+    to = to->operand(0)->def();
+  }
+  return NeighboursAt(parts.binder, from, to);
+}
+
+/// Returns the values that accesses in a loop add to its iteration number, or to a part of its range, each once.
 std::vector<const Value*> ShiftsIn(const Op* loop) {
   const Value* iteration = loop->region()->param(0);
   std::vector<const Value*> shifts;
@@ -104,7 +139,9 @@ std::vector<const Value*> ShiftsIn(const Op* loop) {
       if (summands.size() != 2) continue;
       const Value* first = summands[0];
       const Value* second = summands[1];
-      const Value* shift = second == iteration ? first : first == iteration ? second : nullptr;
+      const Value* shift = OutermostRange(second) == iteration  ? first
+                           : OutermostRange(first) == iteration ? second
+                                                                : nullptr;
       if (shift && !Contains(shifts, shift)) shifts.push_back(shift);
     }
   }
@@ -116,31 +153,68 @@ class RaggedFinder {
  public:
   explicit RaggedFinder(Terms& terms) : terms_(terms) {}
 
+  /// Adds the parts that the loop handles. Their numbers are those of an spmd, or of a loop between the spmd and this one.
   void AddPartsOf(Op* walk, const Op* loop) {
-    for (const Value* binder : walk->region()->params()) {
-      if (binder->type()->kind == ir::TypeKind::Block || !IsSameOnAllCores(walk, binder)) continue;
-      Add({{walk, binder, loop}});
-      for (const Value* shift : ShiftsIn(loop)) Add({{walk, binder, loop, shift}});
+    std::vector<const Value*> outer;
+    for (const Value* binder : NumbersAround(walk, loop)) {
+      Add({{walk, binder, loop}}, outer);
+      for (const Value* shift : ShiftsIn(loop)) Add({{walk, binder, loop, shift}}, outer);
+      outer.push_back(binder);
     }
   }
 
   std::vector<Ragged> found;
 
  private:
-  static bool IsSameOnAllCores(const Op* walk, const Value* binder) {
-    Agreed of_launch{nullptr, true};
-    return of_launch.IsAgreed(walk->operand(2 * binder->index())) &&
-           of_launch.IsAgreed(walk->operand(2 * binder->index() + 1));
+  /// Returns whether the numbers of parts are known before the spmd, and are the same on all cores.
+  static bool HaveAgreedEnds(const Op* walk, const Value* binder) {
+    Agreed of_launch{.inside = walk};
+    std::optional<LoopEnds> ends = LoopEndsOf(binder);
+    return of_launch.IsAgreed(ends->lo) && of_launch.IsAgreed(ends->hi);
   }
 
-  void Add(Ragged part) {
-    Agreed begin{part.binder};
-    Agreed end{part.binder};
+  /// Returns the variables of an spmd, and of the loops between it and `inner`, that may be numbers of parts. The outermost
+  /// one comes first.
+  std::vector<const Value*> NumbersAround(const Op* walk, const Op* inner) {
+    std::vector<const Value*> numbers;
+    for (const Op* loop = inner->parent_region()->parent();;
+         loop = loop->parent_region()->parent()) {
+      bool takes_each =
+          loop->kind() == OpKind::For || loop->kind() == OpKind::Spmd ||
+          (loop->kind() == OpKind::Loop && terms_.PolyOfValue(loop->operand(2)) == Poly(1));
+      size_t count = !takes_each ? 0 : loop == walk ? loop->region()->params().size() : 1;
+      for (size_t i = count; i-- > 0;) {
+        const Value* number = loop->region()->param(i);
+        if (number->type()->kind != ir::TypeKind::Block && HaveAgreedEnds(walk, number))
+          numbers.push_back(number);
+      }
+      if (loop == walk) break;
+    }
+    std::ranges::reverse(numbers);
+    return numbers;
+  }
+
+  /// Finds the loop variables in `outer` that choose a table for the parts. Returns false if the bounds depend on others.
+  static bool FindTables(Ragged& part, const std::vector<const Value*>& outer) {
+    if (auto chain = TablesOfChain(part)) {
+      part.tables = *std::move(chain);
+      return std::ranges::all_of(part.tables,
+                                 [&](const Value* value) { return Contains(outer, value); });
+    }
+    Agreed begin{part.binder, outer};
+    Agreed end{part.binder, outer};
     bool is_known = begin.IsAgreed(part.from()) && end.IsAgreed(part.to()) &&
                     (!part.shift || begin.IsAgreed(part.shift));
+    for (const Value* value : outer) {
+      if (Contains(begin.chosen, value) || Contains(end.chosen, value))
+        part.tables.push_back(value);
+    }
     // If all parts begin at the same place, at most one is not empty.
-    bool is_part = is_known && begin.varies && (begin.reads || end.reads);
-    if (!IsChained(part) && !is_part) return;
+    return is_known && begin.varies && (begin.reads || end.reads);
+  }
+
+  void Add(Ragged part, const std::vector<const Value*>& outer) {
+    if (!FindTables(part, outer)) return;
     part.lower = terms_.PolyOfValue(part.from());
     part.upper = terms_.PolyOfValue(part.to());
     if (part.shift) {
@@ -170,19 +244,22 @@ std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms) {
   return finder.found;
 }
 
-bool IsChained(const Parts& parts) {
-  if (parts.shift) return false;
-  const Op* from = parts.from()->def();
-  const Op* to = parts.to()->def();
-  while (from && to && from->kind() == OpKind::Cast && to->kind() == OpKind::Cast &&
-         from->result()->type() == to->result()->type()) {
-    from = from->operand(0)->def();
-    to = to->operand(0)->def();
-  }
-  std::optional<TableIndex> first = TableIndexOf(from);
-  std::optional<TableIndex> last = TableIndexOf(to);
-  return first && last && first->tensor == last->tensor && first->index == parts.binder &&
-         last->index == parts.binder && last->offset == first->offset + 1;
+bool IsChained(const Parts& parts) { return TablesOfChain(parts).has_value(); }
+
+bool AreEqualParts(const Parts& a, const Parts& b) {
+  auto same_numbers = [](const Value* one, const Value* other) {
+    LoopEnds ends = *LoopEndsOf(one);
+    LoopEnds of_other = *LoopEndsOf(other);
+    return ends.lo == of_other.lo && ends.hi == of_other.hi;
+  };
+  bool are_alike = a.over() == a.walk && b.over() == b.walk && !a.shift == !b.shift &&
+                   same_numbers(a.binder, b.binder) &&
+                   std::ranges::equal(a.tables, b.tables, same_numbers);
+  if (!are_alike) return false;
+  std::map<const Value*, const Value*> equal = {{a.binder, b.binder}};
+  for (size_t i = 0; i < a.tables.size(); ++i) equal.emplace(a.tables[i], b.tables[i]);
+  return AreEqualIf(a.from(), b.from(), equal) && AreEqualIf(a.to(), b.to(), equal) &&
+         (!a.shift || AreEqualIf(a.shift, b.shift, equal));
 }
 
 std::vector<size_t> PartsAround(const std::vector<Ragged>& ragged, const Value* memory) {

@@ -25,6 +25,9 @@ struct Ragged : Parts {
   std::optional<Size> whole{};  ///< set if the parts together cover 0 to this size
 };
 
+/// Returns whether two spmds with the same numbers of blocks assign equal parts to blocks with equal numbers.
+bool AreEqualParts(const Parts& a, const Parts& b);
+
 /// Returns all loops in a kernel, outside of stages, that iterate over such parts; always in the same order.
 std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms);
 

@@ -41,6 +41,19 @@ bool IsInput(const Value* tensor) {
   });
 }
 
+bool AreEqualIf(const Value* a, const Value* b, const std::map<const Value*, const Value*>& equal) {
+  if (auto known = equal.find(a); known != equal.end()) return known->second == b;
+  if (a == b) return true;
+  const Op* left = a->def();
+  const Op* right = b->def();
+  bool are_alike = left && right && IsKnown(left) && left->kind() == right->kind() &&
+                   a->type() == b->type() && a->index() == b->index() && SameAttrs(left, right);
+  return are_alike && std::ranges::equal(left->operands(), right->operands(),
+                                         [&](const Value* one, const Value* other) {
+                                           return AreEqualIf(one, other, equal);
+                                         });
+}
+
 const Value* ValueNumbers::FirstEqual(const Value* value) {
   const Op* def = value->def();
   if (!def || !IsKnown(def)) return value;

@@ -24,6 +24,11 @@ class ValueNumbers {
   std::map<Key, std::vector<const ir::Value*>> alike_;
 };
 
+/// Returns whether two values are equal if the pairs of values in `equal` are: they are the same pure ops and loads of `in`
+/// tensors, with equal operands.
+bool AreEqualIf(const ir::Value* a, const ir::Value* b,
+                const std::map<const ir::Value*, const ir::Value*>& equal);
+
 /// Returns whether a launch only reads the tensor: it is an `in` parameter, a view of one, or a table.
 bool IsInput(const ir::Value* tensor);
 

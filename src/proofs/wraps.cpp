@@ -115,9 +115,13 @@ bool Wraps::MayWrap(const Value* value) {
   if (known != may_wrap_.end()) return known->second;
   bool parts_may =
       std::ranges::any_of(def->operands(), [&](const Value* operand) { return MayWrap(operand); });
-  return may_wrap_[value] =
-             parts_may || (!MagnitudeOfComputed(def).both() && !IsNextIteration(def));
+  return may_wrap_[value] = parts_may || (!MagnitudeOfComputed(def).both() &&
+                                          !IsNextIteration(def) && !IsEndOfBlock(def));
 }
+
+/// Whether `def` adds the start and the size of a loop's block. This cannot wrap, because the sum is at most the
+/// loop's end.
+bool Wraps::IsEndOfBlock(const Op* def) { return def->kind() == OpKind::Add && BlockEndingAt(def); }
 
 /// Whether `def` adds 1 to an iteration number. This cannot wrap, because the number is less than the loop's
 /// end.

@@ -51,6 +51,7 @@ class Wraps {
   Magnitude MagnitudeOfParam(const ir::Value* param);
   Summands SummandsOf(const ir::Value* value);
   static bool IsNextIteration(const ir::Op* def);
+  static bool IsEndOfBlock(const ir::Op* def);
   Magnitude MagnitudeOfCarried(const ir::Value* param);
   struct Carried;
   bool NoFurther(const ir::Value* value, Carried& carried);

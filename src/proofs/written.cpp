@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
@@ -28,7 +29,10 @@ struct Written::Asked {
   PointSet AtEnd(Instances& of) const;
   bool IsWhole(MustWrites& by, Instances& of, const Value* tensor) const;
   bool IsWholeByTables(const Value* tensor);
-  bool IsWholeByParts(const Value* tensor, Size dim, const std::vector<size_t>& parts) const;
+  void AssumeWhole(Instances& assuming, Size dim, const std::vector<size_t>& parts) const;
+  bool HoldsByTables(const Value* memory, const std::function<bool(Instances&)>& holds);
+  bool IsBefore(const AccessView& view, const PointSet& before, MustWrites& by,
+                Instances& of) const;
   PointSet Before(const Op* op, const Value* memory);
 
   const ir::Function& kernel;
@@ -53,14 +57,26 @@ bool Written::IsWhole(const Value* tensor) {
 }
 
 bool Written::IsBefore(const AccessView& view) {
-  Instances& instances = asked_->instances;
-  Elements& elements = asked_->writes.elements();
-  const Value* memory = ir::MemoryOf(view.tensor);
-  PointSet before = asked_->Before(view.op, memory);
-  asked_->sets.Allow(kStepsOfQuestion);
-  PointSet read = instances.Launch() & instances.Around(view.op) & elements.AllElements(memory) &
-                  elements.TouchedBy(view).elements;
-  return instances.WithFacts(instances.WithFacts(read) - before).IsSurelyEmpty();
+  if (asked_->IsBefore(view, asked_->Before(view.op, ir::MemoryOf(view.tensor)), asked_->writes,
+                       asked_->instances))
+    return true;
+  // An update of another block need not come first, see Before.
+  return view.op->kind() != OpKind::Update &&
+         asked_->HoldsByTables(ir::MemoryOf(view.tensor), [&](Instances& assuming) {
+           MustWrites by(assuming);
+           PointSet before = by.Before(view.op, ir::MemoryOf(view.tensor));
+           return asked_->IsBefore(view, before, by, assuming);
+         });
+}
+
+/// Returns whether everything that the access reads is in `before`.
+bool Written::Asked::IsBefore(const AccessView& view, const PointSet& before, MustWrites& by,
+                              Instances& of) const {
+  sets.Allow(kStepsOfQuestion);
+  PointSet read = of.Launch() & of.Around(view.op) &
+                  by.elements().AllElements(ir::MemoryOf(view.tensor)) &
+                  by.elements().TouchedBy(view).elements;
+  return of.WithFacts(of.WithFacts(read) - before).IsSurelyEmpty();
 }
 
 std::optional<ElementExample> Written::Hole(const Value* tensor) {
@@ -105,13 +121,25 @@ bool Written::Asked::IsWhole(MustWrites& by, Instances& of, const Value* tensor)
   return of.WithFacts(all - written).IsSurelyEmpty();
 }
 
-/// Returns whether the tensor is whole, that is, completely written, if parts whose bounds come from tables
-/// cover one of its dimensions. If so, the launch has to check that they do.
+/// Returns whether the tensor is whole, that is, completely written, if parts whose bounds come from tables cover one of its
+/// dimensions.
 bool Written::Asked::IsWholeByTables(const Value* tensor) {
-  std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), tensor);
-  for (Size dim : tensor->type()->dims) {
+  return HoldsByTables(tensor, [&](Instances& assuming) {
+    MustWrites by(assuming);
+    return IsWhole(by, assuming, tensor);
+  });
+}
+
+/// Returns whether something holds for a memory if parts whose bounds come from tables cover one of its dimensions. If so, the
+/// launch has to check that they do.
+bool Written::Asked::HoldsByTables(const Value* memory,
+                                   const std::function<bool(Instances&)>& holds) {
+  std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), memory);
+  for (Size dim : memory->type()->dims) {
     auto needed = FewestOf(around, [&](const std::vector<size_t>& parts) {
-      return IsWholeByParts(tensor, dim, parts);
+      Instances assuming(sets, kernel, types);
+      AssumeWhole(assuming, dim, parts);
+      return holds(assuming);
     });
     if (!needed) continue;
     for (size_t part : *needed) checked.emplace(part, dim);
@@ -120,9 +148,9 @@ bool Written::Asked::IsWholeByTables(const Value* tensor) {
   return false;
 }
 
-bool Written::Asked::IsWholeByParts(const Value* tensor, Size dim,
-                                    const std::vector<size_t>& parts) const {
-  Instances assuming(sets, kernel, types);
+/// Assumes that these parts cover a dimension of this size.
+void Written::Asked::AssumeWhole(Instances& assuming, Size dim,
+                                 const std::vector<size_t>& parts) const {
   std::vector<Ragged> all = RaggedOf(kernel, assuming.terms());
   std::vector<Ragged> assumed;
   for (size_t part : parts) {
@@ -130,8 +158,6 @@ bool Written::Asked::IsWholeByParts(const Value* tensor, Size dim,
     assumed.back().whole = dim;
   }
   assuming.Assume(std::move(assumed));
-  MustWrites by(assuming);
-  return IsWhole(by, assuming, tensor);
 }
 
 /// Returns what has been written before the op. Updates of one element may happen in any order, so an update

@@ -170,6 +170,8 @@ class Programs(Appends):
 
     def element(self, type_):
         """Generates a number that fits the type, as an element of a list."""
+        if type_ != "bool" and self.random.randrange(6) == 0:
+            return f"({self.element(self.pick(NUMBERS))}) as {type_}"
         if type_ not in FLOATS:
             if type_ == "bool" or self.random.randrange(3):
                 return self.literal(type_)

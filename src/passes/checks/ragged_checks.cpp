@@ -43,10 +43,10 @@ class PartChecks {
   /// Checks the part of each block. If `touch` is set, a part must end exactly where the next part begins;
   /// otherwise it may end earlier.
   void CheckEach(bool touch) {
-    Op* walk = builder_.Create(OpKind::Spmd, {{Lo(), Hi()}}, {},
-                               {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
-    Value* number = builder_.AddParam(walk->region(), parts_.binder->type(), parts_.binder->name());
-    builder_.SetInsertionPoint(walk->region());
+    std::vector<const Value*> numbers = parts_.tables;
+    numbers.push_back(parts_.binder);
+    Op* walk = WalkOver(numbers);
+    Value* number = numbers_.at(parts_.binder);
     if (!touch) {
       Value* ends = To(number);
       Assert(builder_.Le(From(number), ends), Ascends());
@@ -76,11 +76,41 @@ class PartChecks {
   /// must be 0.
   void CheckEnds(Size size) {
     Value* length =
-        builder_.Make(OpKind::SizeOf, {}, Lo()->type(), {MakeAttr<AttrKey::Size>(size)});
-    std::string starts = fmt::format("the parts of '{}' begin at 0", PartName());
-    std::string ends = fmt::format("the parts of '{}' end at {}", PartName(), ToString(size));
+        builder_.Make(OpKind::SizeOf, {}, builder_.I64Type(), {MakeAttr<AttrKey::Size>(size)});
+    if (!parts_.tables.empty()) {
+      Op* walk = WalkOver(parts_.tables);
+      CheckEndsOfTable(length, ToString(size));
+      builder_.Create(OpKind::Yield, {{}}, {});
+      return CheckBoundsIn(context_, walk);
+    }
     Op* branch = MakeBranch(builder_, builder_.Eq(builder_.CoreId(), builder_.I64(0)));
     builder_.SetInsertionPoint(branch->region(0)->terminator());
+    CheckEndsOfTable(length, ToString(size));
+    CheckBoundsIn(context_, branch);
+  }
+
+ private:
+  static constexpr const char* kWhy = ", as needed to write the whole output";
+
+  /// Makes an spmd over the same numbers as these loop variables, and continues in it.
+  Op* WalkOver(const std::vector<const Value*>& binders) {
+    std::vector<Value*> bounds;
+    for (const Value* binder : binders) {
+      proofs::LoopEnds ends = *proofs::LoopEndsOf(binder);
+      bounds.push_back(Copied(ends.lo));
+      bounds.push_back(Copied(ends.hi));
+    }
+    Op* walk = builder_.Create(OpKind::Spmd, {bounds}, {},
+                               {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
+    for (const Value* binder : binders)
+      numbers_[binder] = builder_.AddParam(walk->region(), binder->type(), binder->name());
+    builder_.SetInsertionPoint(walk->region());
+    return walk;
+  }
+
+  void CheckEndsOfTable(Value* length, const std::string& size) {
+    std::string starts = fmt::format("the parts of '{}' begin at 0", PartName());
+    std::string ends = fmt::format("the parts of '{}' end at {}", PartName(), size);
     MakeIf(
         builder_, builder_.Lt(Lo(), Hi()),
         [&] {
@@ -89,14 +119,10 @@ class PartChecks {
           Assert(builder_.Eq(To(last), length), ends + kWhy);
         },
         [&] { Assert(builder_.Eq(builder_.I64(0), length), ends + kWhy); });
-    CheckBoundsIn(context_, branch);
   }
 
- private:
-  static constexpr const char* kWhy = ", as needed to write the whole output";
-
-  Value* Lo() const { return parts_.walk->operand(2 * parts_.binder->index()); }
-  Value* Hi() const { return parts_.walk->operand(2 * parts_.binder->index() + 1); }
+  Value* Lo() { return Copied(proofs::LoopEndsOf(parts_.binder)->lo); }
+  Value* Hi() { return Copied(proofs::LoopEndsOf(parts_.binder)->hi); }
   Value* From(Value* number) { return Shifted(At(parts_.from(), number), number); }
   Value* To(Value* number) { return Shifted(At(parts_.to(), number), number); }
 
@@ -116,8 +142,13 @@ class PartChecks {
 
   /// Returns the value that `bound`, a bound of the part, has for block `number`.
   Value* At(const Value* bound, Value* number) {
-    ir::ValueMap map;
+    ir::ValueMap map = numbers_;
     map[parts_.binder] = number;
+    return Copy(bound, map);
+  }
+
+  Value* Copied(const Value* bound) {
+    ir::ValueMap map = numbers_;
     return Copy(bound, map);
   }
 
@@ -142,6 +173,7 @@ class PartChecks {
   PassContext& context_;
   const proofs::Parts& parts_;
   ir::Builder builder_;
+  ir::ValueMap numbers_;  ///< the loop variables of the check
 };
 
 }  // namespace

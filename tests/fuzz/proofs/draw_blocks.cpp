@@ -60,11 +60,14 @@ std::string Drawer::Ragged() {
         Pick({"0..N", "0..N", "0..N", "0..N", "0..N - 1", "1..N", "0..1", "s..N", "s..u"});
     std::string part = fmt::format("{} in {}..{}{}", r, from, to, By());
     bool is_scalar = part.find(" by ") == std::string::npos;
-    std::string right = Chance(50) ? "1.0" : fmt::format("{}[{}] + 1.0", y, r);
-    if (right != "1.0" && tensors_[y].starts_with("out")) right = fmt::format("x[{} else 0.0]", r);
-    std::string at = Chance(90) ? r : is_scalar ? Pick({r + " + 1", r + " / 2"}) : r + " + 1";
+    // The blocks of a part may be divided again.
+    std::string n = !is_scalar && Chance(25) ? Name("n") : r;
+    std::string right = Chance(50) ? "1.0" : fmt::format("{}[{}] + 1.0", y, n);
+    if (right != "1.0" && tensors_[y].starts_with("out")) right = fmt::format("x[{} else 0.0]", n);
+    std::string at = Chance(90) ? n : is_scalar ? Pick({n + " + 1", n + " / 2"}) : n + " + 1";
     at = shift + at;
     std::string store = fmt::format("{}[{}] = {};", y, at, right);
+    if (n != r) store = fmt::format("for {} in {} by 2 {{ {} }}", n, r, store);
     if (Chance(8)) store += fmt::format(" {}[{}] = 2.0;", y, e);
     std::string second = Chance(20) ? fmt::format("for {} {{ {}[{}] = 3.0; }} ", part, y, r) : "";
     if (Chance(20)) {

@@ -47,6 +47,7 @@ DrawnKernel Drawer::Draw() {
       {"opaque", &Drawer::Opaque},
       {"computed index", &Drawer::Computed},
       {"ragged", &Drawer::Ragged},
+      {"batched", &Drawer::Batched},
       {"plane", &Drawer::Planes},
       {"deep loops", &Drawer::DeepLoops},
       {"hidden", &Drawer::Hidden},

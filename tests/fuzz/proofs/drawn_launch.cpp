@@ -34,7 +34,7 @@ DrawnLaunch::DrawnLaunch(const ir::Function& kernel, const Sizes& sizes, uint64_
     if (type->kind == ir::TypeKind::Tensor) {
       if (!AddTensor(type, sizes)) return;
       std::string_view name = param.value->name().text();
-      if (name.starts_with("off") || name == "first") MakeTable();
+      if (name.starts_with("off") || name == "first" || name == "rows") MakeTable();
       if (name == "first") first_ = arguments_.tensors.size() - 1;
       if (name == "length") MakeLengths();
     } else {
@@ -94,14 +94,15 @@ bool DrawnLaunch::MeetsStatics(const ir::Function& kernel) const {
   return meets;
 }
 
-/// Fills the last tensor with bounds of parts of a dimension. They mostly ascend from 0 to the end.
+/// Fills the last tensor with bounds of parts of a dimension, or each of its rows. They mostly ascend from 0 to the end.
 void DrawnLaunch::MakeTable() {
   const interp::TensorArgument& table = arguments_.tensors.back();
-  auto* first = static_cast<int32_t*>(table.data);
-  auto count = table.sizes[0];
-  if (count == 0) return;
-  if (random_() % 8 != 0) std::sort(first, first + count);
-  if (random_() % 4 != 0) {
+  int64_t count = table.sizes.back();
+  int64_t rows = table.sizes.size() > 1 ? table.sizes[0] : 1;
+  for (int64_t row = 0; row < rows && count > 0; ++row) {
+    int32_t* first = static_cast<int32_t*>(table.data) + row * count;
+    if (random_() % 8 != 0) std::sort(first, first + count);
+    if (random_() % 4 == 0) continue;
     first[0] = 0;
     first[count - 1] = static_cast<int32_t>(count - 1);
   }
