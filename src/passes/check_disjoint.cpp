@@ -39,6 +39,11 @@ constexpr const char* kInnerLoopHelp =
     "write the loop over {0} inside of the block: `{1}`; or add the values of the blocks with "
     "`reduce {2} += …;`";
 
+/// Help for two loops that access the same elements in blocks with equal numbers.
+constexpr const char* kDomainHelp =
+    "separate the two loops by a `sync;`; or let both iterate over one domain, `domain d = (…);`, "
+    "if only blocks with equal numbers access the same elements";
+
 /// Help for a conflict between two different accesses, for which an `atomic` store is not enough.
 constexpr const char* kAccessesHelp =
     "index both accesses by the ranges of the `spmd for`, or separate them by a `sync;`";
@@ -144,7 +149,16 @@ class DisjointChecker {
            });
   }
 
+  static bool HaveOneDomain(const Op* walk, const Op* other) {
+    return walk->HasAttr(AttrKey::Domain) && other->HasAttr(AttrKey::Domain) &&
+           walk->attr<AttrKey::Domain>() == other->attr<AttrKey::Domain>();
+  }
+
   std::string StoreHelp(const Op* store, const Op* other) const {
+    const Op* walk = Around(store, OpKind::Spmd);
+    const Op* other_walk = Around(other, OpKind::Spmd);
+    if (walk && other_walk && walk != other_walk && !HaveOneDomain(walk, other_walk))
+      return kDomainHelp;
     bool is_alone = other == store || OpText(store) == OpText(other);
     if (std::string loop = InnerLoop(kernel_, store); is_alone && !loop.empty())
       return fmt::format(kInnerLoopHelp, InnerLoopNames(store), loop, OpText(store));
