@@ -347,8 +347,17 @@ class Instantiation {
                                                     kernel->base_name(), generic->name.text())
                       : context_.diagnostics.Report(diag::UnboundGeneric, context_.SpanOf(loc),
                                                     generic->name.text(), kernel->base_name());
-      told.Help(fmt::format("give it a value on the command line: {}", ExampleOption(*generic)));
+      std::string help =
+          fmt::format("give it a value on the command line: {}", ExampleOption(*generic));
+      if (!generic->choices.empty())
+        help += fmt::format("; or give it a default: {}", ExampleDefault(*generic));
+      told.Help(help);
     }
+  }
+
+  static std::string ExampleDefault(const Generic& generic) {
+    return fmt::format("`{}: int in {{{}}} = {}`", generic.name.text(),
+                       ChoicesText(generic.choices), generic.choices[0]);
   }
 
   static std::string ExampleOption(const Generic& generic) {

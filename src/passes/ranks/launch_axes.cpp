@@ -25,6 +25,20 @@ std::vector<LaunchAxis> AxesOfTensor(const RankArgument& argument, const Produce
   return axes;
 }
 
+/// Reports that a kernel that writes a distributed tensor also writes one that is not distributed in the same way.
+void ReportOther(PassContext& context, const Op* launch, const ir::Function& kernel,
+                 std::string_view written, std::string_view other, bool is_distributed) {
+  constexpr std::string_view kWays[] = {"not distributed", "distributed in another way"};
+  std::string declare = is_distributed ? "declare both with the same `by`"
+                                       : fmt::format("declare '{}' without `by`, too", written);
+  context.diagnostics
+      .Report(diag::RankKernel, context.SpanOf(launch->loc()), kernel.base_name(), written,
+              fmt::format("it also writes '{}', which is {}", other, kWays[is_distributed ? 1 : 0]))
+      .Help(
+          fmt::format("launch one kernel that writes '{}' and another one that writes '{}'; or {}",
+                      written, other, declare));
+}
+
 }  // namespace
 
 std::vector<RankArgument> FindRankArguments(const Op* launch, const ir::Function& kernel,
@@ -72,10 +86,7 @@ std::optional<std::vector<LaunchAxis>> FindLaunchAxes(PassContext& context, cons
       continue;
     }
     const Value* other = ir::LaunchOp(const_cast<Op*>(launch)).arguments()[produced.param];
-    context.diagnostics.Report(
-        diag::RankKernel, context.SpanOf(launch->loc()), kernel.base_name(), name,
-        fmt::format("it also writes '{}', which is {}", other->name().text(),
-                    is_distributed ? "distributed in another way" : "not distributed"));
+    ReportOther(context, launch, kernel, name, other->name().text(), is_distributed);
     return std::nullopt;
   }
   return axes;
