@@ -113,4 +113,12 @@ void CheckEffects(FunctionState& state, const syntax::CallExpr& call, const Chec
   }
 }
 
+void AssumeWritten(FunctionState& state, const syntax::CallExpr& call) {
+  for (const syntax::Arg& arg : call.args) {
+    auto known = state.fn.exprs.find(arg.value);
+    const Entity* entity = known != state.fn.exprs.end() ? known->second.entity : nullptr;
+    if (entity != nullptr && entity->type.is_tensor()) state.written.insert(ShownTensor(entity));
+  }
+}
+
 }  // namespace kdl::sema

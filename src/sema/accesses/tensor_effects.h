@@ -32,4 +32,7 @@ void SettleReads(FunctionState& state);
 void CheckEffects(FunctionState& state, const syntax::CallExpr& call, const CheckedFunction& callee,
                   const std::vector<const Entity*>& tensors);
 
+/// Assumes that a launch or call with an error writes its arguments, so that later reads of them are not reported, too.
+void AssumeWritten(FunctionState& state, const syntax::CallExpr& call);
+
 }  // namespace kdl::sema

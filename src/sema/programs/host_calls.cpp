@@ -127,8 +127,13 @@ void CheckTensorCall(FunctionState& state, const syntax::CallStmt& stmt) {
   const syntax::Expr* from = call.args[0].value;
   const syntax::Expr* to = call.args[1].value;
   if (ShareElements(state, from, to)) {
-    state.diagnostics.Report(diag::ArgumentsOverlap, to->span, Quote(state, to), swaps ? "b" : "to",
-                             swaps ? "a" : "from");
+    if (swaps) {
+      state.diagnostics.Report(diag::TensorCallArguments, call.span, name)
+          .Help(fmt::format("'{}' is given twice: name another tensor, or remove the statement",
+                            Quote(state, to)));
+    } else {
+      state.diagnostics.Report(diag::ArgumentsOverlap, to->span, Quote(state, to), "to", "from");
+    }
     return;
   }
   const Type& type = state.fn.Info(from).type;
@@ -157,6 +162,8 @@ bool CheckHostCall(FunctionState& state, const syntax::CallStmt& stmt) {
     auto* bound = state.module.arena.Make<LaunchInfo>(LaunchInfo{});
     if (BindCallee(state, call, program, *bound) && MayCall(state, call, *bound->kernel))
       state.fn.stmts[&stmt].launch = bound;
+    else
+      AssumeWritten(state, call);
     return true;
   }
   if (IsCheckpointCall(state, stmt)) return CheckCheckpoint(state, stmt), true;

@@ -472,9 +472,9 @@ void CheckLaunch(FunctionState& state, const LaunchStmt& stmt) {
   const Entity* kernel = LaunchedKernel(state, call);
   if (kernel == nullptr) {
     for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
-    return;
+    return AssumeWritten(state, call);
   }
-  if (!BindCallee(state, call, kernel, *launch)) return;
+  if (!BindCallee(state, call, kernel, *launch)) return AssumeWritten(state, call);
   CheckMoves(state, call, *launch);
   state.fn.stmts[&stmt].launch = launch;
 }
