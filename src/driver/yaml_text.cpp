@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <yaml-cpp/depthguard.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,10 +19,17 @@ namespace {
 void CheckNesting(std::string_view text) {
   constexpr int kMostBrackets = 64;
   int open = 0;
+  YAML::Mark at;
   for (char c : text) {
     open += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
-    if (open > kMostBrackets)
-      throw YamlFault{YAML::Mark::null_mark(), 1, "brackets are nested too deeply"};
+    if (open > kMostBrackets) {
+      throw YamlFault{at, 1,
+                      fmt::format("brackets may be nested at most {} levels deep", kMostBrackets)};
+    }
+    ++at.column;
+    if (c != '\n') continue;
+    ++at.line;
+    at.column = 0;
   }
 }
 
@@ -90,6 +98,8 @@ bool ReadYaml(const std::string& path, const std::string& text, SourceManager& s
     return true;
   } catch (const YamlFault& fault) {
     report_at(fault.at, fault.length, fault.message);
+  } catch (const YAML::DeepRecursion& fault) {
+    report_at(fault.mark, 1, "the file is nested too deeply");
   } catch (const YAML::Exception& fault) {
     report_at(fault.mark, 1, fmt::format("this is not YAML: {}", fault.msg));
   }
