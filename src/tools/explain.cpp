@@ -99,13 +99,16 @@ std::string EntriesFor(const std::string& word, bool all, const targets::Registr
   return JsonText(entries);
 }
 
-std::string ListTable(const Table& table) {
+std::string ListRows(const std::vector<TableRow>& rows) {
   size_t width = 0;
-  for (const TableRow& row : table.rows) width = std::max(width, row.name.size());
-  std::string text = fmt::format("{}\n\n", table.title);
-  for (const TableRow& row : table.rows)
-    text += fmt::format("{:<{}}  {}\n", row.name, width, row.text);
+  for (const TableRow& row : rows) width = std::max(width, row.name.size());
+  std::string text;
+  for (const TableRow& row : rows) text += fmt::format("{:<{}}  {}\n", row.name, width, row.text);
   return text;
+}
+
+std::string ListTable(const Table& table) {
+  return fmt::format("{}\n\n{}", table.title, ListRows(table.rows));
 }
 
 /// Returns the diagnostics of each phase under the phase's title, each with its explanation on the
@@ -145,6 +148,18 @@ std::string MoreBuiltins(const std::string& topic, const targets::Registry& fami
   return text;
 }
 
+/// Returns what a file of the standard library contains. Returns an empty string if there is no such file.
+std::string ModuleText(const std::string& word) {
+  std::vector<TableRow> rows;
+  for (LibraryItem& item : LibraryItemsOf(word))
+    rows.push_back({std::move(item.name), std::move(item.comment)});
+  if (rows.empty()) return "";
+  return fmt::format(
+      "\n`import {};` makes these available. `kernelc explain NAME` shows the parameters of one "
+      "of them.\n\n{}",
+      word, ListRows(rows));
+}
+
 /// Returns the page about a topic, an op, a pass, a builtin, a word of the language or the id of a diagnostic. Returns an
 /// empty string if there is none.
 std::string PageFor(const std::string& word, const targets::Registry& families) {
@@ -162,7 +177,7 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
       if (row.name == word) page += fmt::format("{} ({}): {}\n", row.name, table.topic, row.text);
     }
   }
-  page += LibraryDeclaration(word) + PassOrderText(word, families);
+  page += LibraryDeclaration(word) + ModuleText(word) + PassOrderText(word, families);
   std::string section = LanguageSection(word);
   if (section.empty()) return page;
   return page.empty() ? section : fmt::format("{}\n{}", page, section);
@@ -189,8 +204,11 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
   }
   std::vector<std::string> words = LanguageWords();
   known.insert(known.end(), words.begin(), words.end());
-  std::string_view nearest = NearestName(word, known);
+  std::string of_library = "std." + word;
+  bool is_of_library = std::ranges::find(known, of_library) != known.end();
+  std::string_view nearest = is_of_library ? of_library : NearestName(word, known);
   if (!nearest.empty()) return fmt::format("did you mean `kernelc explain {}`?", nearest);
+  if (word.starts_with("std.")) return "`kernelc explain std` lists the files of the library";
   return "`kernelc explain` lists the diagnostics, `kernelc explain --help` the other topics";
 }
 

@@ -12,6 +12,7 @@ namespace kdl::tools {
 namespace {
 
 constexpr std::string_view kComment = "///";
+constexpr std::string_view kHeadComment = "//";
 
 bool IsNamePart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
 
@@ -69,6 +70,17 @@ size_t AfterBrackets(std::string_view text, size_t at, char open, char close) {
   return at;
 }
 
+/// Returns the comment at the beginning of a file, as one line.
+std::string HeadComment(std::string_view text) {
+  std::string comment;
+  while (text.starts_with(kHeadComment)) {
+    size_t end = std::min(text.find('\n'), text.size());
+    comment += text.substr(kHeadComment.size(), end - kHeadComment.size());
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return comment.empty() ? comment : comment.substr(1);  // without the blank after the slashes
+}
+
 /// Returns the text of an item up to its body. Braces in its generic parameters are lists of choices.
 std::string_view DeclarationIn(std::string_view text) {
   size_t at = text.find_first_of("<(");
@@ -82,6 +94,27 @@ std::string_view DeclarationIn(std::string_view text) {
 std::vector<LibraryItem> LibraryKernels() { return AllItems(kKernel); }
 
 std::vector<LibraryItem> LibraryFunctions() { return AllItems(kFunction); }
+
+std::vector<LibraryItem> LibraryModules() {
+  std::vector<LibraryItem> modules;
+  for (const std::string& name : driver::StdlibNames()) {
+    std::string_view text = driver::FindStdlibFile(name)->text;
+    modules.push_back({name, HeadComment(text), text});
+  }
+  return modules;
+}
+
+std::vector<LibraryItem> LibraryItemsOf(std::string_view module) {
+  std::vector<LibraryItem> items;
+  for (const LibraryItem& one : LibraryModules()) {
+    if (one.name != module) continue;
+    for (std::string_view kind : {kKernel, kFunction}) {
+      std::vector<LibraryItem> of_kind = ItemsOf(module, one.text, kind);
+      items.insert(items.end(), of_kind.begin(), of_kind.end());
+    }
+  }
+  return items;
+}
 
 std::string LibraryDeclaration(std::string_view name) {
   for (std::string_view kind : {kKernel, kFunction})

@@ -133,6 +133,15 @@ Table FunctionsTable() {
   return table;
 }
 
+Table ModulesTable() {
+  Table table{"std",
+              "Files of the standard library. `import std.nn;` imports one, and `kernelc explain "
+              "std.nn` lists what it contains.",
+              {}};
+  AddItems(table, LibraryModules());
+  return table;
+}
+
 Table OptionsTable() {
   Table table{"options", "Options; `kernelc COMMAND --help` lists those of a command.", {}};
   for (const driver::OptionInfo& option : driver::AllOptions()) {
@@ -195,8 +204,9 @@ std::vector<DiagnosticRow> AllDiagnostics() {
 }
 
 std::vector<Table> AllTables(const targets::Registry& families) {
-  return {DiagnosticsTable(), OpsTable(),     PassesTable(families), BuiltinsTable(),
-          ReductionsTable(),  LibraryTable(), FunctionsTable(),      OptionsTable()};
+  return {DiagnosticsTable(), OpsTable(),        PassesTable(families),
+          BuiltinsTable(),    ReductionsTable(), LibraryTable(),
+          FunctionsTable(),   ModulesTable(),    OptionsTable()};
 }
 
 }  // namespace kdl::tools
