@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -65,7 +66,7 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
   return report.Help(fmt::format("it declares {}", QuotedList(names)));
 }
 
-/// Reads `4` or `2x4`. Returns nothing if a grid of ranks cannot have this shape.
+/// Reads `4` or `2x4`. Numbers that are too large become the greatest one. Returns nothing for other texts.
 std::optional<std::vector<int64_t>> ReadShape(std::string_view text) {
   std::vector<int64_t> shape;
   const char* at = text.data();
@@ -73,12 +74,23 @@ std::optional<std::vector<int64_t>> ReadShape(std::string_view text) {
   while (true) {
     int64_t count = 0;
     auto [last, failed] = std::from_chars(at, end, count);
-    if (failed != std::errc()) return std::nullopt;
+    if (failed == std::errc::result_out_of_range) count = std::numeric_limits<int64_t>::max();
+    if (failed == std::errc::invalid_argument) return std::nullopt;
     shape.push_back(count);
-    if (last == end) return IsRankShape(shape) ? std::optional(shape) : std::nullopt;
+    if (last == end) return shape;
     if (*last != 'x') return std::nullopt;
     at = last + 1;
   }
+}
+
+/// Returns what is wrong with the shape in a value such as `ranks?count=2x4`, or an empty string.
+std::string ShapeFault(const std::optional<std::vector<int64_t>>& shape, const ir::Device& device) {
+  if (!shape) return "expected `ranks`, or `ranks?count=` and a number or shape";
+  if (!IsRankShape(*shape)) return fmt::format("a device has 1 to {} ranks", kMostRanks);
+  size_t axes = device.rank_shape.size();
+  if (shape->size() == 1 || shape->size() == axes) return "";
+  return axes < 2 ? "it is declared without a shape, so only their number can be given"
+                  : fmt::format("it is declared with {} axes", axes);
 }
 
 /// Reads the value that --device binds to a device with ranks: `ranks`, `ranks?count=8` or `ranks?count=2x4`.
@@ -88,9 +100,8 @@ bool BindRanks(ir::Device& device, const std::string& value, DiagnosticEngine& d
   std::string name = NameInSource(device.name.text());
   std::optional<std::vector<int64_t>> shape;
   if (value.starts_with(kCounted)) shape = ReadShape(value.substr(kCounted.size()));
-  bool fits = shape && (shape->size() == 1 || shape->size() == device.rank_shape.size());
-  if (!fits) {
-    diagnostics.Report(diag::RanksSpec, {}, value, name)
+  if (std::string fault = ShapeFault(shape, device); !fault.empty()) {
+    diagnostics.Report(diag::RanksSpec, {}, value, name, fault)
         .Help(fmt::format("use --device {}=ranks?count=4, which has 4 ranks in one process", name));
     return false;
   }
