@@ -125,15 +125,6 @@ struct DynamicState {
   std::optional<int64_t> taken;
 };
 
-/// A copy to a buffer in workgroup memory that this GPU thread has started and that has not been awaited.
-/// `elements` are the future contents of the buffer from `offset` on.
-struct AsyncCopy {
-  const ir::Value* buffer = nullptr;
-  int64_t offset = 0;
-  std::vector<uint64_t> elements;
-  int64_t group = 0;
-};
-
 /// A region that is being executed. The frames of a machine make up its whole control state.
 struct Frame {
   Activation* here = nullptr;
@@ -191,8 +182,6 @@ class Core {
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
   /// How often each `spmd` has been executed. Only used if a watch checks the launch.
   std::unordered_map<const Instruction*, int64_t> iterations;
-  std::vector<AsyncCopy> copies;  ///< the pending copies
-  int64_t copy_groups = 0;        ///< the number of committed groups of copies
   std::optional<Trap> trap;
   std::optional<EarliestTrap> earliest;
   std::optional<Failure> failure;

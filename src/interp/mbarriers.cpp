@@ -103,6 +103,11 @@ std::string WorkgroupMbarriers::Await(int64_t thread, MbarrierId id, int64_t pha
   return "";
 }
 
+bool WorkgroupMbarriers::HasUnawaitedCopies(MbarrierId id) const {
+  auto found = mbarriers_.find(id);
+  return found != mbarriers_.end() && found->second.unawaited;
+}
+
 std::string WorkgroupMbarriers::MayChange(int64_t thread, SlotId id, Slot& slot) {
   if (!slot.under_way.empty())
     return fmt::format("changes elements that matrix instructions of thread {} are reading",

@@ -33,7 +33,10 @@ class WorkgroupMbarriers {
   /// Sets `*waits` to true if the thread must wait because the phase has not ended, otherwise to false.
   std::string Await(int64_t thread, MbarrierId mbarrier, int64_t phase, bool* waits);
 
-  /// Records that the thread starts a tile copy into the slot, and arrives at the mbarrier.
+  /// Returns whether copies have arrived at the mbarrier in a phase for which no thread has waited.
+  bool HasUnawaitedCopies(MbarrierId mbarrier) const;
+
+  /// Records that the thread starts a copy that fills the slot, and that it arrives at the mbarrier.
   std::string Fill(int64_t thread, SlotId slot, MbarrierId mbarrier);
   std::string Write(int64_t thread, SlotId slot);
   void Show(int64_t thread);

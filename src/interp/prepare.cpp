@@ -5,6 +5,7 @@
 #include "interp/elements.h"
 #include "interp/ops/op_rows.h"
 #include "ir/format.h"
+#include "ir/lookup.h"
 #include "ir/op_info.h"
 #include "ir/ring.h"
 #include "ir/views.h"
@@ -151,10 +152,7 @@ class FunctionPreparer {
       case Plan::Access:
         return AddAccess(made);
       case Plan::AsyncCopy:
-        AddSizes(made, op.operand(ir::AsyncCopyOp::at_buffer)->type());
-        return AddAccess(made);
-      case Plan::TileCopy:
-        AddSizes(made, op.operand(ir::TileCopyOp::at_buffer)->type());
+        AddSizes(made, ir::CopyEndsOf(&op).buffer->type());
         return AddAccess(made);
       case Plan::ResultAxes:
         return AddPoints(made, op.result()->type()->axes);
@@ -209,12 +207,6 @@ class FunctionPreparer {
         return AddSizes(made, op.result()->type());
       case Plan::BufferLoad:
         return AddSizes(made, op.operand(0)->type());
-      case Plan::Copy: {
-        bool in = op.kind() == OpKind::CopyIn;
-        AddAccess(made);
-        return AddSizes(made,
-                        op.operand(in ? op.SegmentBegin(ir::CopyInOp::at_buffer) : 0)->type());
-      }
       case Plan::BufferStore:
         return AddSizes(made, op.operand(1)->type());
     }

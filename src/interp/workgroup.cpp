@@ -21,8 +21,8 @@ Buffer& Workgroup::Memory(const ir::Value* buffer, size_t elements) {
 bool Workgroup::TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
                             int64_t offset, TouchKind kind) {
   Shared& shared = memories_.at(buffer);
-  if (shared.coming.contains(offset))
-    return Stop(core, instruction, "accesses an element that a block copy has not written yet");
+  if (std::string_view fault = copies_.FaultAt(buffer, offset, kind); !fault.empty())
+    return Stop(core, instruction, fault);
   if (buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered)) {
     int64_t slots = buffer->type()->dims[0]->value;
     WorkgroupMbarriers::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
@@ -56,33 +56,28 @@ bool Workgroup::TouchPanels(Core& core, const Instruction& instruction, const ir
 
 bool Workgroup::TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                             TouchKind kind) {
-  if (kind != TouchKind::Read && sources_.contains(address))
-    return Stop(core, instruction, "changes an element that a block copy has not read yet");
+  if (std::string_view fault = copies_.FaultAt(address, kind); !fault.empty())
+    return Stop(core, instruction, fault);
   return threads_ == 1 || Touch(core, instruction, tensors_[address], kind);
 }
 
-void Workgroup::BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                          int64_t offset, const std::byte* from) {
-  if (!TouchBuffer(core, instruction, buffer, offset, TouchKind::Write)) return;
-  memories_.at(buffer).coming.emplace(offset, from);
-  sources_.insert(from);
-}
-
-void Workgroup::AwaitCopies(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                            int64_t first, int64_t end) {
-  Shared& shared = memories_.at(buffer);
-  while (core.state == MachineState::Running) {
-    auto next = shared.coming.lower_bound(first);
-    if (next == shared.coming.end() || next->first >= end) return;
-    auto [offset, from] = *next;
-    shared.coming.erase(next);
-    sources_.erase(sources_.find(from));
-    shared.buffer.Define(offset, ReadElement(from, buffer->type()->scalar));
-    TouchBuffer(core, instruction, buffer, offset, TouchKind::Write);
+void Workgroup::Complete(Core& core, const Instruction& instruction, const AsyncCopy& copy) {
+  Buffer& buffer = Memory(copy.buffer);
+  const Scalar scalar = copy.buffer->type()->scalar;
+  bool is_ordered = copy.buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered);
+  for (const auto& [offset, address] : copy.elements) {
+    if (!copy.in) {
+      WriteElement(address, scalar, buffer.elements[static_cast<size_t>(offset)]);
+      if (!TouchTensor(core, instruction, address, TouchKind::Write)) return;
+      continue;
+    }
+    buffer.Define(offset, address ? ReadElement(address, scalar) : 0);
+    if (!is_ordered && !TouchBuffer(core, instruction, copy.buffer, offset, TouchKind::Write))
+      return;
   }
 }
 
-bool Workgroup::Stop(Core& core, const Instruction& instruction, const std::string& what) const {
+bool Workgroup::Stop(Core& core, const Instruction& instruction, std::string_view what) const {
   Trap trap{
       KDL_TRAP_SIZES,
       instruction.op,

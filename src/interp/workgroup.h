@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
+#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "interp/async_copies.h"
 #include "interp/core.h"
 #include "interp/mbarriers.h"
 #include "interp/watch.h"
@@ -18,7 +17,7 @@ namespace kdl::interp {
 /// it, a pass has forgotten a barrier. In this case, the core is stopped.
 class Workgroup {
  public:
-  explicit Workgroup(int64_t threads) : threads_(threads), mbarriers_(threads) {}
+  explicit Workgroup(int64_t threads) : threads_(threads), mbarriers_(threads), copies_(threads) {}
 
   /// Returns the memory of a workgroup's buffer. Each execution of its op returns the same memory.
   Buffer& Memory(const ir::Value* buffer, size_t elements);
@@ -32,13 +31,9 @@ class Workgroup {
   bool TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                    TouchKind kind);
 
-  // Records the start of a copy of one element to a buffer. The element is written only when the copy is
-  // awaited. Until then, it must not be accessed, and its source must not be changed.
-  void BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                 int64_t offset, const std::byte* from);
-  /// Waits for the elements from `first` to `end` (exclusive).
-  void AwaitCopies(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                   int64_t first, int64_t end);
+  AsyncCopies& copies() { return copies_; }
+  /// Writes the elements of a copy that the core's thread has awaited.
+  void Complete(Core& core, const Instruction& instruction, const AsyncCopy& copy);
 
   /// Starts a new interval, because all threads are at a barrier.
   void NextInterval() {
@@ -51,7 +46,7 @@ class Workgroup {
   void SetStuck() { stuck_ = true; }
   bool is_stuck() const { return stuck_; }
   /// Stops the core because its thread made an error, which `what` describes. Returns false.
-  bool Stop(Core& core, const Instruction& instruction, const std::string& what) const;
+  bool Stop(Core& core, const Instruction& instruction, std::string_view what) const;
   int64_t threads() const { return threads_; }
 
  private:
@@ -67,20 +62,17 @@ class Workgroup {
   struct Shared {
     Buffer buffer;
     std::vector<Mark> marks;
-    /// The elements that are being copied to the buffer, and the sources of these copies.
-    std::map<int64_t, const std::byte*> coming;
   };
 
   bool Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind);
 
   int64_t threads_;
   WorkgroupMbarriers mbarriers_;
+  AsyncCopies copies_;
   bool stuck_ = false;
   uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;
   std::unordered_map<const std::byte*, Mark> tensors_;
-  /// The sources of elements that are being copied.
-  std::unordered_multiset<const std::byte*> sources_;
 };
 
 }  // namespace kdl::interp

@@ -5,6 +5,7 @@
 #include "ir/eval/eval.h"
 #include "ir/format.h"
 #include "ir/op_kind.h"
+#include "ir/views.h"
 
 namespace kdl::ir {
 
@@ -65,6 +66,12 @@ Value* TensorOf(const Op* access) { return access->Segment(AccessOperands(access
 
 std::span<Value* const> IndexOf(const Op* access) {
   return access->Segment(AccessOperands(access->kind()));
+}
+
+CopyEnds CopyEndsOf(const Op* copy) {
+  AsyncCopyOp view(const_cast<Op*>(copy));
+  bool in = view.from()->type()->kind == TypeKind::Tensor;
+  return in ? CopyEnds{view.from(), view.to(), true} : CopyEnds{view.to(), view.from(), false};
 }
 
 bool ComesAfter(const Op* later, const Op* op) {

@@ -80,6 +80,14 @@ bool ComesAfter(const Op* later, const Op* op);
 Value* TensorOf(const Op* access);
 std::span<Value* const> IndexOf(const Op* access);
 
+/// The tensor and the buffer between which an `async_copy` copies.
+struct CopyEnds {
+  Value* tensor = nullptr;
+  Value* buffer = nullptr;
+  bool in = true;  ///< whether it copies from the tensor to the buffer
+};
+CopyEnds CopyEndsOf(const Op* copy);
+
 /// Returns whether an elementwise op or an access may trap.
 bool MayTrap(const Op* op);
 

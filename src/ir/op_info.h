@@ -89,7 +89,7 @@ class ShortList {
 struct OpInfo {
   OpKind kind;
   std::string_view spelling;
-  ShortList<OperandSpec, 5> operands;
+  ShortList<OperandSpec, 6> operands;
   int results;
   ShortList<AttrSpec, 8> attrs;
   uint32_t places;

@@ -32,7 +32,7 @@ simt::SimtFacts MachineOf(int64_t threads, int64_t workgroup_bytes = kRoom) {
   simt::SimtFacts facts;
   facts.threads = facts.most_threads = threads;
   facts.held_bytes = 64;
-  facts.workgroup_bytes = facts.workgroup_limit = workgroup_bytes;
+  facts.workgroup_bytes = facts.workgroup_limit = facts.ring_bytes = workgroup_bytes;
   return facts;
 }
 
@@ -233,8 +233,8 @@ kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N
 std::vector<int64_t> SlotsOf(const std::string& text, int64_t workgroup_bytes = kRoom) {
   std::vector<int64_t> slots;
   auto lowered = simt::Lowered(LoweringOf(text), text, MachineOf(4, workgroup_bytes));
-  for (const ir::Op* await : simt::OpsOfKind(*lowered, ir::OpKind::AwaitCopies)) {
-    if (!await->Segment(ir::AwaitCopiesOp::at_part).empty())
+  for (const ir::Op* await : simt::OpsOfKind(*lowered, ir::OpKind::AsyncCopyWait)) {
+    if (!await->Segment(ir::AsyncCopyWaitOp::at_slot).empty())
       slots.push_back(await->operand(0)->type()->dims[0]->value);
   }
   return slots;
@@ -266,7 +266,7 @@ TEST_CASE("products with vectors give the same bits as products with scalars") {
 
 TEST_CASE("removing the wait for a copy, or a barrier, is detected") {
   for (const char* text : {kMatmul, kAddsTo, kColumns, kStages, kParts}) {
-    CHECK(CheckMissed(text, ir::OpKind::AwaitCopies) >= 2);
+    CHECK(CheckMissed(text, ir::OpKind::AsyncCopyWait) >= 2);
     CHECK(CheckMissed(text, ir::OpKind::Barrier) >= 2);
   }
 }

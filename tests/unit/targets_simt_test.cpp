@@ -447,7 +447,7 @@ TEST_CASE(
   CheckLowering(kLowering, text, WorkgroupOf(128), {shapes[0]});
   for (ir::OpKind kind :
        {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierInvalidate, ir::OpKind::MbarrierArrive,
-        ir::OpKind::MbarrierWait, ir::OpKind::TileCopy, ir::OpKind::ProxyFence,
+        ir::OpKind::MbarrierWait, ir::OpKind::AsyncCopy, ir::OpKind::ProxyFence,
         ir::OpKind::MmaCommit, ir::OpKind::MmaWait, ir::OpKind::Barrier})
     CHECK(CheckMissed(kLowering, text, WorkgroupOf(128), kind, shapes) >= 1);
 }
@@ -470,7 +470,7 @@ TEST_CASE(
   CheckLowering(kLowering, text, facts, shapes);
   for (ir::OpKind kind :
        {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierArrive, ir::OpKind::MbarrierWait,
-        ir::OpKind::TileCopy, ir::OpKind::MmaCommit, ir::OpKind::MmaWait})
+        ir::OpKind::AsyncCopy, ir::OpKind::MmaCommit, ir::OpKind::MmaWait})
     CHECK(CheckMissed(kLowering, text, facts, kind, shapes) >= 1);
 }
 
@@ -491,7 +491,7 @@ TEST_CASE(
   CheckLowering(kLowering, kScores, facts, shapes);
   for (ir::OpKind kind :
        {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierInvalidate, ir::OpKind::MbarrierArrive,
-        ir::OpKind::TileCopy, ir::OpKind::MmaCommit, ir::OpKind::MmaWait})
+        ir::OpKind::AsyncCopy, ir::OpKind::MmaCommit, ir::OpKind::MmaWait})
     CHECK(CheckMissed(kLowering, kScores, facts, kind, shapes) >= 1);
   // The barrier in each iteration makes some of these ops redundant.
   for (ir::OpKind kind : {ir::OpKind::MbarrierWait, ir::OpKind::ProxyFence, ir::OpKind::Barrier})

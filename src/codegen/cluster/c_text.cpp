@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <vector>
 
 #include "codegen/opencl/writer.h"
+#include "ir/lookup.h"
 #include "ir/views.h"
 #include "ir/workgroup_memory.h"
 #include "support/check.h"
 
 // codegen/opencl writes the bodies of kernels. This file writes what is different on clusters: how a kernel
-// is called, where the scratchpad is, and block copies.
+// is called, where the scratchpad is, and asynchronous copies.
 
 namespace kdl::codegen::cluster {
 
@@ -35,17 +37,9 @@ class CDialect final : public opencl::Dialect {
             : w.Line("kdl_at->wait(kdl_at, 0);");
   }
 
-  void WriteBlockCopy(Writer& w, const Op* op) override {
-    if (op->kind() == OpKind::AwaitCopies)
-      return WriteAwait(w, ir::AwaitCopiesOp(const_cast<Op*>(op)));
-    if (op->kind() == OpKind::CopyIn) {
-      ir::CopyInOp copy(const_cast<Op*>(op));
-      return WriteCopy(w, op, Ends(w, copy), copy.sizes(), true);
-    }
-    ir::CopyOutOp copy(const_cast<Op*>(op));
-    WriteCopy(w, op, Ends(w, copy), copy.sizes(), false);
-    w.Line("{}kdl_at->await(kdl_at, (const void*){}, {});", opencl::Guard(w),
-           w.memories.at(copy.buffer()).base, SizeInBytes(copy.buffer()->type()));
+  void WriteAsyncCopy(Writer& w, const Op* op) override {
+    op->kind() == OpKind::AsyncCopy ? WriteCopy(w, op)
+                                    : WriteWait(w, ir::AsyncCopyWaitOp(const_cast<Op*>(op)));
   }
 
   std::string Kernel(const Writer& w) const override {
@@ -81,19 +75,6 @@ class CDialect final : public opencl::Dialect {
   // The first tensor comes after the memories that every kernel has: memory, shared, record and prints.
   static constexpr int kFirstTensor = 4;
 
-  struct CopyEnds {
-    const ir::Value* tensor;
-    const ir::Value* buffer;
-    std::string global;
-    std::string workgroup;
-  };
-  template <class Copy>
-  static CopyEnds Ends(const Writer& w, Copy copy) {
-    return {copy.tensor(), copy.buffer(),
-            opencl::TensorElement(w, copy.op, copy.tensor(), copy.index()),
-            opencl::BufferElement(w, copy.buffer(), copy.place())};
-  }
-
   static std::string StrideBytes(const Writer& w, const ir::Value* memory, size_t dimension) {
     const std::string& stride = w.memories.at(memory).strides[dimension];
     return fmt::format("{} * {}", stride.empty() ? "1" : stride, Bytes(memory->type()->scalar));
@@ -101,15 +82,19 @@ class CDialect final : public opencl::Dialect {
 
   /// Writes a copy of rows. A row is a run of elements that are contiguous in both memories. If the tensor's
   /// elements are not contiguous, each row is a single element.
-  static void WriteCopy(Writer& w, const Op* op, const CopyEnds& ends,
-                        std::span<ir::Value* const> sizes, bool in) {
+  static void WriteCopy(Writer& w, const Op* op) {
+    ir::AsyncCopyOp copy(const_cast<Op*>(op));
+    const ir::CopyEnds ends = ir::CopyEndsOf(op);
+    const std::string global = opencl::TensorElement(w, op, ends.tensor, copy.index());
+    const std::string workgroup = opencl::BufferElement(w, ends.buffer, copy.place());
+    const std::span<ir::Value* const> sizes = copy.sizes();
     const ir::NumberList along = op->attr<AttrKey::Along>();
     const size_t rank = ends.tensor->type()->dims.size();
     const size_t places = ends.buffer->type()->dims.size();
     const int64_t element = Bytes(ends.buffer->type()->scalar);
     const bool side_by_side = along.back() + 1 == static_cast<int64_t>(rank);
     KDL_CHECK(side_by_side || along.size() == 1,
-              "a tile copy of several rows whose elements are not contiguous");
+              "a copy of several rows whose elements are not contiguous");
     const bool one_row = side_by_side && along.size() == 1;
     const std::string row = side_by_side ? fmt::format("{} * {}", w.Get(sizes.back()), element)
                                          : fmt::format("{}", element);
@@ -120,18 +105,21 @@ class CDialect final : public opencl::Dialect {
     w.Line(
         "{}kdl_at->copy(kdl_at, (void*)&{}, (const void*)&{}, (uint64_t)({}), (uint64_t)({}), {}, "
         "{});",
-        opencl::Guard(w), in ? ends.workgroup : ends.global, in ? ends.global : ends.workgroup, row,
-        one_row ? "1" : w.Get(sizes.front()), in ? workgroup_stride : global_stride,
-        in ? global_stride : workgroup_stride);
+        opencl::Guard(w), ends.in ? workgroup : global, ends.in ? global : workgroup, row,
+        one_row ? "1" : w.Get(sizes.front()), ends.in ? workgroup_stride : global_stride,
+        ends.in ? global_stride : workgroup_stride);
   }
 
-  static void WriteAwait(Writer& w, ir::AwaitCopiesOp await) {
-    const bool whole = await.part().empty();
-    int64_t bytes = SizeInBytes(await.buffer()->type());
-    if (!whole) bytes /= await.buffer()->type()->dims[0]->value;
-    const std::string part = whole ? "0" : fmt::format("{} * {}", w.Get(await.part()[0]), bytes);
-    w.Line("{}kdl_at->await(kdl_at, (const void*)((const uchar*){} + {}), {});", opencl::Guard(w),
-           w.memories.at(await.buffer()).base, part, bytes);
+  static void WriteWait(Writer& w, ir::AsyncCopyWaitOp wait) {
+    std::vector<ir::Value*> buffers(wait.buffers().begin(), wait.buffers().end());
+    buffers.insert(buffers.end(), wait.sources().begin(), wait.sources().end());
+    for (const ir::Value* buffer : buffers) {
+      int64_t bytes = SizeInBytes(buffer->type());
+      if (wait.slot()) bytes /= buffer->type()->dims[0]->value;
+      const std::string at = wait.slot() ? fmt::format("{} * {}", w.Get(wait.slot()), bytes) : "0";
+      w.Line("{}kdl_at->await(kdl_at, (const void*)((const uchar*){} + {}), {});", opencl::Guard(w),
+             w.memories.at(buffer).base, at, bytes);
+    }
   }
 };
 

@@ -81,7 +81,7 @@ llvm::Value* ClusterEmitter::WaitForAny(llvm::Value* told) {
   return builder.CreateCall(type, wait, {function->getArg(kThread), told});
 }
 
-void ClusterEmitter::BeginCopy(const codegen::BlockCopy& copy) {
+void ClusterEmitter::BeginCopy(const BlockCopy& copy) {
   auto* pointer = builder.getPtrTy();
   auto* number = builder.getInt64Ty();
   auto* type = llvm::FunctionType::get(

@@ -219,7 +219,7 @@ void WriteMatch(Writer& w, const Op* op) {
 void WriteBarrier(Writer& w, const Op*) { w.dialect.WriteBarrier(w); }
 void WriteCoreId(Writer& w, const Op* op) { w.values[op->result()] = "kdl_core"; }
 void WriteCoreNum(Writer& w, const Op* op) { w.values[op->result()] = "kdl_cores"; }
-void WriteBlockCopy(Writer& w, const Op* op) { w.dialect.WriteBlockCopy(w, op); }
+void WriteAsyncCopy(Writer& w, const Op* op) { w.dialect.WriteAsyncCopy(w, op); }
 
 /// Reports an internal error, because no pass creates this op for machines whose kernels are written in C.
 void WriteForeign(Writer&, const Op* op) {
@@ -249,7 +249,7 @@ constexpr WriteFunction kWriters[] = {
 
 }  // namespace
 
-void Dialect::WriteBlockCopy(Writer& w, const Op* op) { WriteForeign(w, op); }
+void Dialect::WriteAsyncCopy(Writer& w, const Op* op) { WriteForeign(w, op); }
 
 void WriteRegion(Writer& w, const ir::Region* region) {
   const ir::Loc around = w.loc;
@@ -276,9 +276,8 @@ KDL_WRITE(BusyCores, WriteNothing)
 KDL_WRITE(Require, WriteNothing)
 KDL_WRITE(Prefetch, WriteNothing)
 KDL_WRITE(Sync, WriteNothing)
-KDL_WRITE(CopyIn, WriteBlockCopy)
-KDL_WRITE(CopyOut, WriteBlockCopy)
-KDL_WRITE(AwaitCopies, WriteBlockCopy)
+KDL_WRITE(AsyncCopy, WriteAsyncCopy)
+KDL_WRITE(AsyncCopyWait, WriteAsyncCopy)
 KDL_WRITE(Pipe, WriteForeign)
 KDL_WRITE(Stage, WriteForeign)
 KDL_WRITE(Acquire, WriteForeign)
@@ -298,14 +297,11 @@ KDL_WRITE(VectorMma, WriteForeign)
 KDL_WRITE(TileMma, WriteForeign)
 KDL_WRITE(Transpose, WriteForeign)
 KDL_WRITE(Mma, WriteForeign)
-KDL_WRITE(AsyncCopy, WriteForeign)
 KDL_WRITE(AsyncCopyCommit, WriteForeign)
-KDL_WRITE(AsyncCopyWait, WriteForeign)
 KDL_WRITE(MbarrierInit, WriteForeign)
 KDL_WRITE(MbarrierInvalidate, WriteForeign)
 KDL_WRITE(MbarrierArrive, WriteForeign)
 KDL_WRITE(MbarrierWait, WriteForeign)
-KDL_WRITE(TileCopy, WriteForeign)
 KDL_WRITE(TileCopyFits, WriteForeign)
 KDL_WRITE(ProxyFence, WriteForeign)
 KDL_WRITE(MmaCommit, WriteForeign)

@@ -41,7 +41,7 @@ class Dialect {
   virtual std::string_view stop() const { return ""; }
   virtual void WriteBarrier(Writer& w) = 0;
   /// Writes an op that copies blocks. Only some machines have such ops.
-  virtual void WriteBlockCopy(Writer& w, const ir::Op* op);
+  virtual void WriteAsyncCopy(Writer& w, const ir::Op* op);
   /// Returns whether to write `#line` directives, which give the source position of each line.
   virtual bool names_lines() const { return false; }
 };

@@ -38,7 +38,7 @@ struct PtxEmitter final : WorkgroupEmitter {
   llvm::Value* WorkgroupMemoryOfLaunch();
   int64_t WorkgroupsAtOnce(int64_t bytes) const;
   // Defined in tensor_tiles.cpp:
-  void EmitTileCopy(ir::Op* op);
+  void EmitSlotCopy(ir::Op* op);
   void EmitTileCopyFits(ir::Op* op);
   /// Returns the index of the tensor map that a tile copy uses.
   unsigned TensorMapIndex(const ir::Op* op) const;

@@ -21,7 +21,7 @@ struct TensorMap {
 
 /// Returns the tensor maps that a kernel needs, without duplicates.
 std::vector<TensorMap> TensorMapsOf(const ir::Function& kernel);
-/// Returns the tensor map for a `tile_copy` or `tile_copy_fits` op.
+/// Returns the tensor map for a `tile_copy_fits`, or for an `async_copy` that arrives at an mbarrier.
 TensorMap TensorMapOf(const ir::Function& kernel, const ir::Op* op);
 
 }  // namespace kdl::codegen::ptx

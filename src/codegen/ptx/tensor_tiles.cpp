@@ -47,8 +47,9 @@ TensorMap TensorMapOf(const ir::Function& kernel, const ir::Op* op) {
 
 std::vector<TensorMap> TensorMapsOf(const ir::Function& kernel) {
   std::vector<TensorMap> maps;
-  ir::Walk(kernel.body, [&](const ir::Op* op) {
-    if (op->kind() != OpKind::TileCopy && op->kind() != OpKind::TileCopyFits) return;
+  ir::Walk(kernel.body, [&](ir::Op* op) {
+    bool fills_slot = op->kind() == OpKind::AsyncCopy && ir::AsyncCopyOp(op).mbarriers();
+    if (!fills_slot && op->kind() != OpKind::TileCopyFits) return;
     TensorMap map = TensorMapOf(kernel, op);
     if (std::ranges::find(maps, map) == maps.end()) maps.push_back(map);
   });
@@ -79,17 +80,17 @@ void PtxEmitter::EmitTileCopyFits(ir::Op* op) {
 }
 
 /// Announces the number of bytes in the tile to the mbarrier, and starts copying the tile panel by panel.
-void PtxEmitter::EmitTileCopy(ir::Op* op) {
-  ir::TileCopyOp copy(op);
-  const ir::Value* buffer = copy.buffer();
+void PtxEmitter::EmitSlotCopy(ir::Op* op) {
+  ir::AsyncCopyOp copy(op);
+  const ir::Value* buffer = copy.to();
+  const ir::Value* number = copy.place()[0];
   TensorMap map = TensorMapOf(kernel, op);
   int64_t element_bytes = Bytes(buffer->type()->scalar);
-  llvm::Value* mbarrier =
-      WorkgroupAddress(*this, SlotAddress(*this, copy.mbarriers(), copy.slot()));
+  llvm::Value* mbarrier = WorkgroupAddress(*this, SlotAddress(*this, copy.mbarriers(), number));
   EmitAsm(
       *this, "mbarrier.arrive.expect_tx.shared.b64 _, [$0], $1;", "r,r,~{memory}",
       {mbarrier, builder.getInt32(static_cast<uint32_t>(SlotElements(buffer) * element_bytes))});
-  llvm::Value* slot = WorkgroupAddress(*this, SlotAddress(*this, buffer, copy.slot()));
+  llvm::Value* slot = WorkgroupAddress(*this, SlotAddress(*this, buffer, number));
   std::vector<llvm::Value*> place = AccessIndex(*this, op, copy.index());
   size_t rank = place.size();
   std::string names;
@@ -158,9 +159,6 @@ bool PtxEmitter::EmitMbarrierOrdered(ir::Op* op) {
     case OpKind::Load:
     case OpKind::Store:
       return EmitVector(op);
-    case OpKind::TileCopy:
-      EmitTileCopy(op);
-      return true;
     case OpKind::TileCopyFits:
       EmitTileCopyFits(op);
       return true;

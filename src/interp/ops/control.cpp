@@ -468,6 +468,11 @@ void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
   if (frame.owner) return ReturnToCall(core, frame, instruction);
   if (!core.others.empty())
     return core.Block();  // the function returns after its stages have ended
+  Workgroup* workgroup = core.facts.workgroup;
+  if (workgroup && workgroup->copies().HasPending(core.facts.thread)) {
+    workgroup->Stop(core, instruction, "ends before it has waited for an asynchronous copy");
+    return;
+  }
   core.results.clear();
   for (Slot slot : instruction.operands) core.results.push_back(here.scalar(slot));
   core.state = MachineState::Done;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "interp/elements.h"
 #include "interp/workgroup.h"
@@ -57,46 +58,30 @@ void RunMbarrierWait(Core& core, Activation& here, const Instruction& instructio
   if (core.state != MachineState::Running) return;
   bool waits = false;
   int64_t phase = MbarrierScalar(here, instruction, 2);
+  bool is_first = MbarriersOf(core).HasUnawaitedCopies(mbarrier);
   Tell(core, instruction, MbarriersOf(core).Await(core.facts.thread, mbarrier, phase, &waits));
-  if (!waits) return;
+  if (!waits) {
+    if (core.state != MachineState::Running || !is_first) return;
+    for (const AsyncCopy& copy : core.facts.workgroup->copies().EndAt(mbarrier))
+      core.facts.workgroup->Complete(core, instruction, copy);
+    return;
+  }
   if (core.facts.workgroup->is_stuck())
     return Tell(core, instruction, "waits for a phase of an mbarrier that never completes");
   --core.frames.back().next;
   core.state = MachineState::AtMbarrier;
 }
 
-void RunTileCopy(Core& core, Activation& here, const Instruction& instruction) {
-  using Copy = ir::TileCopyOp;
+void BeginAtMbarrier(Core& core, Activation& here, const Instruction& instruction, AsyncCopy copy) {
+  using Copy = ir::AsyncCopyOp;
   const ir::Op& op = *instruction.op;
-  const TensorValue& tensor = here.tensor(instruction.operands[Copy::at_tensor]);
-  int64_t slot = MbarrierScalar(here, instruction, op.SegmentBegin(Copy::at_slot));
+  int64_t slot = MbarrierScalar(here, instruction, op.SegmentBegin(Copy::at_place));
   WorkgroupMbarriers::MbarrierId mbarrier =
       MbarrierOf(core, instruction, op.SegmentBegin(Copy::at_mbarriers), slot);
-  if (core.state != MachineState::Running || !HasMemory(core, instruction, tensor)) return;
-  const ir::Value* value = op.operand(Copy::at_buffer);
-  Tell(core, instruction, MbarriersOf(core).Fill(core.facts.thread, {value, slot}, mbarrier));
-  Buffer& buffer = BufferAt(core, here, instruction, Copy::at_buffer);
-  const std::vector<int64_t>& extents = instruction.numbers;
-  const ir::NumberList along = op.attr<ir::AttrKey::Along>();
-  std::vector<int64_t> first;
-  for (const DimPlan& dim : instruction.access->dims)
-    first.push_back(static_cast<int64_t>(ScalarIndex(here, dim)));
-  for (int64_t element = 0; element < extents[1] * extents[2]; ++element) {
-    if (core.state != MachineState::Running) return;
-    std::vector<int64_t> index = first;
-    index[static_cast<size_t>(along[0])] += element / extents[2];
-    index[static_cast<size_t>(along[1])] += element % extents[2];
-    int64_t place = 0;
-    bool inside = true;
-    for (size_t d = 0; d < index.size(); ++d) {
-      inside &= 0 <= index[d] && index[d] < tensor.sizes[d];
-      place += index[d] * tensor.strides[d];
-    }
-    const std::byte* address = tensor.data + place * Bytes(tensor.scalar);
-    if (inside && !Notes(core, instruction, tensor, address, TouchKind::Read)) return;
-    buffer.Define(slot * extents[1] * extents[2] + element,
-                  inside ? ReadElement(address, tensor.scalar) : 0);
-  }
+  if (core.state != MachineState::Running) return;
+  Tell(core, instruction, MbarriersOf(core).Fill(core.facts.thread, {copy.buffer, slot}, mbarrier));
+  if (core.state == MachineState::Running)
+    core.facts.workgroup->copies().BeginAt(mbarrier, std::move(copy));
 }
 
 /// Checks that the strides are multiples of 16 bytes, which drivers require.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "interp/async_copies.h"
 #include "interp/core.h"
 
 namespace kdl::interp {
@@ -8,7 +9,8 @@ void RunMbarrierInit(Core& core, Activation& here, const Instruction& instructio
 void RunMbarrierInvalidate(Core& core, Activation& here, const Instruction& instruction);
 void RunMbarrierArrive(Core& core, Activation& here, const Instruction& instruction);
 void RunMbarrierWait(Core& core, Activation& here, const Instruction& instruction);
-void RunTileCopy(Core& core, Activation& here, const Instruction& instruction);
+/// Starts an `async_copy` that fills a slot and arrives at the mbarrier of the slot.
+void BeginAtMbarrier(Core& core, Activation& here, const Instruction& instruction, AsyncCopy copy);
 void RunTileCopyFits(Core& core, Activation& here, const Instruction& instruction);
 void RunProxyFence(Core& core, Activation& here, const Instruction& instruction);
 void RunMmaCommit(Core& core, Activation& here, const Instruction& instruction);

@@ -1,11 +1,10 @@
 #include "interp/ops/op_rows.h"
 
 #include "interp/ops/assert.h"
+#include "interp/ops/async_copies.h"
 #include "interp/ops/checkpoints.h"
 #include "interp/ops/combine.h"
 #include "interp/ops/control.h"
-#include "interp/ops/copies.h"
-#include "interp/ops/copies_ahead.h"
 #include "interp/ops/folds.h"
 #include "interp/ops/gather.h"
 #include "interp/ops/launch_memory.h"
@@ -103,14 +102,10 @@ constexpr OpRow kRows[] = {
     {OpKind::MbarrierInvalidate, Plan::None, &RunMbarrierInvalidate},
     {OpKind::MbarrierArrive, Plan::None, &RunMbarrierArrive},
     {OpKind::MbarrierWait, Plan::None, &RunMbarrierWait},
-    {OpKind::TileCopy, Plan::TileCopy, &RunTileCopy},
     {OpKind::TileCopyFits, Plan::None, &RunTileCopyFits},
     {OpKind::ProxyFence, Plan::None, &RunProxyFence},
     {OpKind::MmaCommit, Plan::None, &RunMmaCommit},
     {OpKind::MmaWait, Plan::None, &RunMmaWait},
-    {OpKind::CopyIn, Plan::Copy, &RunCopyIn},
-    {OpKind::CopyOut, Plan::Copy, &RunCopyOut},
-    {OpKind::AwaitCopies, Plan::BufferLoad, &RunAwaitCopies},
     {OpKind::Prefetch, Plan::None, &RunHint},
     {OpKind::AlignGap, Plan::Access, &RunAlignGap},
     {OpKind::RowsAdjoin, Plan::None, &RunRowsAdjoin},

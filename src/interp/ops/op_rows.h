@@ -18,8 +18,6 @@ enum class Plan : uint8_t {
   Constant,
   Contraction,
   AsyncCopy,
-  TileCopy,
-  Copy,
   Split,
   Extent,
   MultiReduce,

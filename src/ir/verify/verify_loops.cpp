@@ -117,34 +117,6 @@ std::string AlignGapFault(const Op& op, const Module&) {
   return AccessFault(op, op.Segment(AlignGapOp::at_tensor)[0]);
 }
 
-std::string AsyncCopyFault(const Op& op, const Module&) {
-  AsyncCopyOp copy(const_cast<Op*>(&op));
-  int64_t lanes = op.attr<AttrKey::Lanes>();
-  if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
-    return fmt::format("{} lanes are not a power of two", lanes);
-  Type buffer = copy.buffer()->type();
-  bool is_workgroup = buffer->kind == TypeKind::Buffer && buffer->space == Space::Workgroup;
-  if (!is_workgroup) return "the buffer is not in workgroup memory";
-  if (copy.place().size() != buffer->dims.size() || buffer->dims.empty())
-    return fmt::format("the number of indices is {}, but the number of dimensions is {}",
-                       copy.place().size(), buffer->dims.size());
-  if (copy.tensor()->type()->scalar != buffer->scalar)
-    return "the buffer does not have the element type of the tensor";
-  if (std::string fault = AllI64(copy.place()); !fault.empty()) return fault;
-  return AccessFault(op, copy.tensor());
-}
-
-std::string AsyncCopyCommitFault(const Op&, const Module&) { return ""; }
-
-std::string AsyncCopyWaitFault(const Op& op, const Module&) {
-  bool are_buffers = std::ranges::all_of(op.operands(), [](const Value* operand) {
-    return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Workgroup;
-  });
-  if (!are_buffers) return "an operand is not a buffer in workgroup memory";
-  bool is_number = !op.HasAttr(AttrKey::Ahead) || op.attr<AttrKey::Ahead>() >= 0;
-  return is_number ? "" : "the number of groups is below 0";
-}
-
 std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
 
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
@@ -463,9 +435,6 @@ KDL_TYPE_RULE(Pick, PickFault)
 KDL_TYPE_RULE(RowsAdjoin, RowsAdjoinFault)
 KDL_TYPE_RULE(JoinRows, JoinRowsFault)
 KDL_TYPE_RULE(VectorMma, VectorMmaFault)
-KDL_TYPE_RULE(AsyncCopy, AsyncCopyFault)
-KDL_TYPE_RULE(AsyncCopyCommit, AsyncCopyCommitFault)
-KDL_TYPE_RULE(AsyncCopyWait, AsyncCopyWaitFault)
 KDL_TYPE_RULE(Mma, MmaFault)
 KDL_TYPE_RULE(TileMma, TileMmaFault)
 KDL_TYPE_RULE(Transpose, TransposeFault)

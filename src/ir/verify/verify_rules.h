@@ -53,6 +53,11 @@ std::string LaneMaskFault(Values mask, Type vector);
 std::string MaskFault(Values mask);
 /// Checks the operands and the number of dimensions of the access map, but nothing else.
 std::string AccessFault(const Op& op, const Value* tensor);
+/// Checks that the value is a buffer of mbarriers.
+std::string MbarriersFault(const Value* mbarriers);
+/// Checks that an `async_copy` along two dimensions of the tensor, those of `along`, can fill a slot of the
+/// buffer. The buffer must consist of two-dimensional slots.
+std::string SlotCopyFault(const Op& op, const Value* tensor, const Value* buffer);
 /// Checks that an op with a side effect is not in code that is executed separately for each element of a
 /// tile.
 std::string ElementwisePlaceFault(const Op& op);

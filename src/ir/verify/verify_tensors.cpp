@@ -142,9 +142,9 @@ std::string LaunchTensorFault(const Op& op, const Module&) {
 
 bool IsWritten(const Use& use) {
   OpKind kind = use.user->kind();
+  if (kind == OpKind::AsyncCopy) return use.operand == AsyncCopyOp::at_to;
   return kind != OpKind::Load && kind != OpKind::Prefetch && kind != OpKind::AlignGap &&
-         kind != OpKind::RowsAdjoin && kind != OpKind::AsyncCopy && kind != OpKind::TileCopy &&
-         kind != OpKind::TileCopyFits;
+         kind != OpKind::RowsAdjoin && kind != OpKind::TileCopyFits;
 }
 
 std::string TableFault(const Op& op, const Module&) {

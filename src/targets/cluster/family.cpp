@@ -135,7 +135,8 @@ Result<std::vector<Target>> DescribedTargets(std::string_view file, std::string_
   facts->held_bytes = has_vectors ? kHeldInVectors : kHeldBytes;
   facts->in_vectors = has_vectors && facts->machine.code != ClusterCode::C;
   facts->walks_blocks = false;  // so that copies can start in earlier iterations
-  facts->workgroup_bytes = facts->workgroup_limit = facts->machine.launch_scratchpad_bytes();
+  facts->workgroup_bytes = facts->workgroup_limit = facts->ring_bytes =
+      facts->machine.launch_scratchpad_bytes();
   facts->global_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.instructions) {
     auto instruction = std::ranges::find(kMatrixInstructions, name, &ir::MatrixInstruction::name);

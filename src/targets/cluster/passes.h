@@ -19,10 +19,10 @@ KDL_KERNEL_PASS(
     .gives = {&kTilesStaged});
 
 inline constexpr PassOption kCopiesAhead{
-    "ahead", 1, 8, 1, "iterations between a block copy and its use, if the source does not say it"};
+    "ahead", 1, 8, 1, "iterations between a copy and its use, if the source does not say it"};
 KDL_KERNEL_PASS(
     PipelineCopies, .name = "pipeline-copies",
-    .summary = "starts block copies iterations ahead of their use if there is enough memory",
+    .summary = "is pipeline-async-copies for copies of whole tiles, which one thread starts",
     .needs = {{&simt::kWorkgroupLoops, "copies need buffers"}}, .options = {&kCopiesAhead});
 
 }  // namespace kdl::cluster

@@ -79,9 +79,9 @@ KDL_KERNEL_PASS(
     PipelineAsyncCopies, .name = "pipeline-async-copies",
     .summary =
         "starts asynchronous copies of tiles that each iteration reads some iterations ahead",
-    .needs = {{&kWorkgroupLoops, "copies need buffers"},
-              {&kStagesLowered, "stages must not have loops any more"}},
-    .options = {&kCopiesAhead});
+    .needs = {{&kWorkgroupLoops, "copies need buffers"}}, .options = {&kCopiesAhead});
+/// Runs the pass with this many iterations between a copy and its use.
+void PipelineIterations(PassContext& context, ir::Function& kernel, int64_t ahead);
 
 KDL_KERNEL_PASS(InsertBarriers, .name = "insert-barriers",
                 .summary = "adds barriers between accesses of different threads to the same memory",

@@ -317,15 +317,6 @@ bool WorkgroupEmitter::EmitOwn(ir::Op* op) {
     case OpKind::Print:
       EmitWorkgroupPrint(*this, op);
       return true;
-    case OpKind::CopyIn:
-      EmitCopyIn(*this, op);
-      return true;
-    case OpKind::CopyOut:
-      EmitCopyOut(*this, op);
-      return true;
-    case OpKind::AwaitCopies:
-      EmitAwaitCopies(*this, op);
-      return true;
     case OpKind::BufferNew:  // memory is allocated by PrepareWorkgroupMemories
     case OpKind::Prefetch:
     case OpKind::Sync:  // the host synchronizes the cores

@@ -9,16 +9,6 @@
 
 namespace kdl::codegen {
 
-/// A copy of rows of bytes between global memory and workgroup memory.
-struct BlockCopy {
-  llvm::Value* to = nullptr;
-  llvm::Value* from = nullptr;
-  llvm::Value* row_bytes = nullptr;
-  llvm::Value* rows = nullptr;
-  llvm::Value* to_stride = nullptr;  ///< bytes from the start of one row to the next
-  llvm::Value* from_stride = nullptr;
-};
-
 /// Emits the code that each thread of a workgroup runs, for a kernel whose cores are workgroups. Derived
 /// classes implement what differs between machines: how a kernel is called, where its memories are, and how
 /// threads wait for each other.
@@ -48,11 +38,6 @@ struct WorkgroupEmitter : Emitter {
   virtual void EmitAsyncCopyWait(ir::Op* op);
   /// Emits an op for mbarriers, tensor tiles or asynchronous matrix instructions. Returns false for other ops.
   virtual bool EmitMbarrierOrdered(ir::Op*) { return false; }
-  /// Emits the start of a block copy. BeginCopy and AwaitCopies are only for machines whose pipelines create
-  /// block copies.
-  virtual void BeginCopy(const BlockCopy& copy);
-  /// Waits for all pending block copies that access these bytes of workgroup memory.
-  virtual void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes);
 
   WorkgroupLayout* places = nullptr;
   /// The offset of the core's scratch memory. The size of scratch memory is filled in last.
@@ -120,11 +105,6 @@ void EmitWorkgroupBarrier(WorkgroupEmitter& emitter);
 void FinishWorkgroupTraps(WorkgroupEmitter& emitter, llvm::BasicBlock* then);
 /// Returns whether a thread may trap while others do not.
 bool MayTrapAlone(const ir::Function& kernel);
-
-// copies.cpp
-void EmitCopyIn(WorkgroupEmitter& emitter, ir::Op* op);
-void EmitCopyOut(WorkgroupEmitter& emitter, ir::Op* op);
-void EmitAwaitCopies(WorkgroupEmitter& emitter, ir::Op* op);
 
 // print.cpp
 void EmitWorkgroupPrint(WorkgroupEmitter& emitter, ir::Op* op);

@@ -1,7 +1,9 @@
 #include "targets/simt/rings/ring_loop.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "ir/lookup.h"
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
@@ -18,24 +20,31 @@ using passes::MakeIf;
 
 namespace {
 
-/// A kind of op that accesses a buffer, and the operand segments that contain the buffer and the index.
+/// The operand segments of an op that contain the buffer that it accesses, and the index.
 struct BufferUse {
-  OpKind kind;
   size_t buffer;
   size_t index;
 };
 
-constexpr BufferUse kUses[] = {
-    {OpKind::BufferLoad, ir::BufferLoadOp::at_buffer, ir::BufferLoadOp::at_index},
-    {OpKind::BufferStore, ir::BufferStoreOp::at_buffer, ir::BufferStoreOp::at_index},
-    {OpKind::CopyIn, ir::CopyInOp::at_buffer, ir::CopyInOp::at_place},
-    {OpKind::CopyOut, ir::CopyOutOp::at_buffer, ir::CopyOutOp::at_place},
-    {OpKind::AsyncCopy, ir::AsyncCopyOp::at_buffer, ir::AsyncCopyOp::at_place},
-    {OpKind::AwaitCopies, ir::AwaitCopiesOp::at_buffer, ir::AwaitCopiesOp::at_part}};
-
-const BufferUse* FindUse(OpKind kind) {
-  const auto* found = std::ranges::find(kUses, kind, &BufferUse::kind);
-  return found == std::end(kUses) ? nullptr : found;
+std::optional<BufferUse> UseOf(const Op* op) {
+  switch (op->kind()) {
+    case OpKind::BufferLoad:
+      return BufferUse{ir::BufferLoadOp::at_buffer, ir::BufferLoadOp::at_index};
+    case OpKind::BufferStore:
+      return BufferUse{ir::BufferStoreOp::at_buffer, ir::BufferStoreOp::at_index};
+    case OpKind::AsyncCopy: {
+      bool in = ir::CopyEndsOf(op).in;
+      return BufferUse{in ? ir::AsyncCopyOp::at_to : ir::AsyncCopyOp::at_from,
+                       ir::AsyncCopyOp::at_place};
+    }
+    case OpKind::AsyncCopyWait: {
+      bool in = !op->Segment(ir::AsyncCopyWaitOp::at_buffers).empty();
+      return BufferUse{in ? ir::AsyncCopyWaitOp::at_buffers : ir::AsyncCopyWaitOp::at_sources,
+                       ir::AsyncCopyWaitOp::at_slot};
+    }
+    default:
+      return std::nullopt;
+  }
 }
 
 /// Makes an `mma` op read a factor from a slot of `ring`. The op names the slot of its first factor before
@@ -55,8 +64,7 @@ void MoveFactor(Op* step, const Value* old, Value* ring, Value* slot) {
 
 bool HasPlainUses(const Op* buffer) {
   return std::ranges::all_of(buffer->result()->uses(), [](const ir::Use& use) {
-    OpKind kind = use.user->kind();
-    return FindUse(kind) || kind == OpKind::Mma || kind == OpKind::AsyncCopyWait;
+    return use.user->kind() == OpKind::Mma || UseOf(use.user);
   });
 }
 
@@ -66,25 +74,22 @@ const Value* SlotIndexOf(const Op* op, const Value* buffer) {
     if (buffer->type()->dims.size() != 3) return nullptr;
     return buffer == step.a() ? step.slots().front() : step.slots().back();
   }
-  const BufferUse* use = FindUse(op->kind());
-  if (!use || op->operand(op->SegmentBegin(use->buffer)) != buffer) return nullptr;
+  std::optional<BufferUse> use = UseOf(op);
+  if (!use || op->Segment(use->buffer)[0] != buffer) return nullptr;
   auto index = op->Segment(use->index);
   return index.empty() ? nullptr : index[0];
 }
 
-void SetSlot(Op* op, size_t buffer_at, size_t index_at, Value* buffer, Value* slot) {
-  std::vector<Value*> index = {slot};
-  auto old = op->Segment(index_at);
-  index.insert(index.end(), old.begin(), old.end());
-  op->SetOperand(op->SegmentBegin(buffer_at), buffer);
-  op->SetSegment(index_at, index);
-}
-
 void MoveUse(Op* user, const Value* old, Value* ring, Value* slot) {
   if (user->kind() == OpKind::Mma) return MoveFactor(user, old, ring, slot);
-  const BufferUse* use = FindUse(user->kind());
-  KDL_CHECK(use, "'{}' cannot access a slot", user->info().spelling);
-  SetSlot(user, use->buffer, use->index, ring, slot);
+  std::optional<BufferUse> use = UseOf(user);
+  KDL_CHECK(use && user->Segment(use->buffer).size() == 1, "'{}' cannot access a slot",
+            user->info().spelling);
+  std::vector<Value*> index = {slot};
+  auto old_index = user->Segment(use->index);
+  index.insert(index.end(), old_index.begin(), old_index.end());
+  user->SetOperand(user->SegmentBegin(use->buffer), ring);
+  user->SetSegment(use->index, index);
 }
 
 namespace {

@@ -15,9 +15,6 @@ bool HasPlainUses(const ir::Op* buffer);
 /// Returns the slot of the ring `buffer` that the op accesses, which is the op's first index. Returns null if
 /// the op does not access a slot.
 const ir::Value* SlotIndexOf(const ir::Op* op, const ir::Value* buffer);
-/// Makes the op access `buffer` instead of its old buffer, and inserts `slot` before the indices in segment
-/// `index_at`.
-void SetSlot(ir::Op* op, size_t buffer_at, size_t index_at, ir::Value* buffer, ir::Value* slot);
 /// Makes an op that accesses the buffer `old` access a slot of `ring` instead.
 void MoveUse(ir::Op* user, const ir::Value* old, ir::Value* ring, ir::Value* slot);
 

@@ -19,7 +19,7 @@
 //
 //   loop %j in 0 .. %S step 64 carry(…) {                      iteration n = j / 64, slot s = n rem 2
 //     if (iteration n + 1 exists) {
-//       if n > 0 { mbarrier_wait %k_empty[(n - 1) rem 2] … } tile_copy %k[…] … at %k_full ; the same for %v }
+//       if n > 0 { mbarrier_wait %k_empty[(n - 1) rem 2] … } async_copy %k … at %k_full ; the same for %v }
 //     loop {threads} { mbarrier_wait %k_full[s] phase n / 2
 //                      … = mma %Q, %K … slots (0, s) … ; mma_commit ; mma_wait (%s) {ahead = 0}
 //                      mbarrier_arrive %k_empty[s] }

@@ -33,7 +33,7 @@
 //                      mma_wait (%acc) {ahead = 1} ; if n > 0 { mbarrier_arrive %empty[(n + 3) rem 4] } }
 //     if (iteration n + 3 exists) {
 //       if tile_copy_fits %a {
-//         loop 0 .. 1 {threads} { mbarrier_wait %empty[…] phase … ; tile_copy %a[…] … at %full } }
+//         loop 0 .. 1 {threads} { mbarrier_wait %empty[…] phase … ; async_copy %a to %A … at %full } }
 //       else { … ; proxy_fence ; barrier ; loop 0 .. 1 {threads} { mbarrier_arrive %full[…] } } … } }
 //   loop {threads} { mma_wait (%acc) {ahead = 0} } ; barrier ; … mbarrier_invalidate %full, %empty
 //

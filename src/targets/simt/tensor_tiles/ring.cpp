@@ -100,7 +100,7 @@ void TensorTileRing::Bring(SlotMbarriers& mbarriers, Value* full, Value* number,
       [&] {
         OnFirstThread(b_, [&] {
           before_tensor_tile();
-          TileCopy(slot, full);
+          FillSlot(slot, full);
         });
       },
       [&] {
@@ -153,9 +153,9 @@ Values TensorTileRing::IndexAt(const Values& point) {
   return index;
 }
 
-void TensorTileRing::TileCopy(Value* slot, Value* full) {
+void TensorTileRing::FillSlot(Value* slot, Value* full) {
   Values index = IndexAt(StartPoint());
-  b_.Create(OpKind::TileCopy, {{Tensor()}, {ring_}, index, {slot}, {full}}, {},
+  b_.Create(OpKind::AsyncCopy, {{Tensor()}, {ring_}, index, {slot}, {}, {full}}, {},
             {*tensor_tile_.load->FindAttr(AttrKey::Access), Along()});
 }
 

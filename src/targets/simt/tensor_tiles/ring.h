@@ -60,7 +60,7 @@ class TensorTileRing {
 
  private:
   ir::Value* Fits();
-  void TileCopy(ir::Value* slot, ir::Value* full);
+  void FillSlot(ir::Value* slot, ir::Value* full);
   void CopyElements(ir::Value* slot, int64_t threads);
   ir::Value* ElementAt(ir::Value* row, ir::Value* column);
   Values StartPoint();

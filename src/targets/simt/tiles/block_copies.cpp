@@ -7,13 +7,13 @@
 #include "ir/views.h"
 #include "passes/rewriting/element_access.h"
 
-// Loads and stores whole tiles with block copies:
+// Loads and stores whole tiles with asynchronous copies:
 //
 //   %a = load %x[%bi, %bk] {copied = 1}
 //   ->
 //   loop %p in 0 .. 1 {threads} {
-//     copy_in %x[start(bi), start(bk)] to %m[0, 0] (size(bi), size(bk)) {along = [0, 1]}
-//     await_copies %m }
+//     async_copy %x to %m tensor[start(bi), start(bk)] buffer[0, 0] sizes(size(bi), size(bk))
+//     async_copy_wait (%m) }
 
 namespace kdl::simt {
 
@@ -47,10 +47,6 @@ Values PlaceAlong(const AxisList& axes, const Value* tile, const Values& place) 
   return in_rows;
 }
 
-std::vector<ir::Attr> CopyAttrs(const Op* access, const ir::NumberList& along) {
-  return {*access->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>(along)};
-}
-
 /// Returns the dimensions of the tensor that are indexed by blocks.
 ir::NumberList DimsOfBlocks(const ir::Access& access, std::span<Value* const> index) {
   ir::NumberList dims;
@@ -73,12 +69,8 @@ void BlockCopies::Load(const Op* op) {
   TensorTile tensor_tile{op, new_of_(op->operand(0)), direct ? tile_buffer : NewRows(tile, axes),
                          axes};
   OnFirstThread(b_, [&] {
-    Copy(tensor_tile, [&](const Values& index, const Values& place, const Values& sizes,
-                          const ir::NumberList& along) {
-      b_.Create(OpKind::CopyIn, {{tensor_tile.tensor}, index, {tensor_tile.buffer}, place, sizes},
-                {}, CopyAttrs(op, along));
-    });
-    b_.Create(OpKind::AwaitCopies, {{tensor_tile.buffer}, {}}, {});
+    Copy(tensor_tile, tensor_tile.tensor, tensor_tile.buffer, [] {});
+    b_.Create(OpKind::AsyncCopyWait, {{tensor_tile.buffer}, {}, {}}, {});
   });
   if (tiles_.IsInRegisters(tile)) tiles_.Clear(op, tile, tile_buffer);
   if (!direct) {
@@ -104,11 +96,8 @@ void BlockCopies::Store(const Op* op) {
     });
   }
   OnFirstThread(b_, [&] {
-    Copy(tensor_tile, [&](const Values& index, const Values& place, const Values& sizes,
-                          const ir::NumberList& along) {
-      b_.Create(OpKind::CopyOut, {{tensor_tile.buffer}, place, {tensor_tile.tensor}, index, sizes},
-                {}, CopyAttrs(op, along));
-    });
+    Copy(tensor_tile, tensor_tile.buffer, tensor_tile.tensor,
+         [&] { b_.Create(OpKind::AsyncCopyWait, {{}, {tensor_tile.buffer}, {}}, {}); });
   });
 }
 
@@ -127,7 +116,8 @@ Value* BlockCopies::LoadRow(const TensorTile& tensor_tile, const Value* tile, co
   return b_.Create(OpKind::BufferLoad, {{tensor_tile.buffer}, in_rows, {}}, {type})->result();
 }
 
-void BlockCopies::Copy(const TensorTile& tensor_tile, const CopyMaker& make) {
+void BlockCopies::Copy(const TensorTile& tensor_tile, Value* from, Value* to,
+                       const std::function<void()>& after_each) {
   const ir::Access access = tensor_tile.access->attr<AttrKey::Access>();
   auto operands = IndexOf(tensor_tile.access);
   ir::NumberList dims = DimsOfBlocks(access, operands);
@@ -141,8 +131,11 @@ void BlockCopies::Copy(const TensorTile& tensor_tile, const CopyMaker& make) {
     for (Value* operand : operands) index.push_back(IndexAt(tensor_tile, operand, outer));
     Values place = outer;
     for (size_t i = 0; i < together; ++i) place.push_back(b_.I64(0));
-    make(index, place, {first_copied, all.end()},
-         {dims.end() - static_cast<std::ptrdiff_t>(together), dims.end()});
+    ir::NumberList along(dims.end() - static_cast<std::ptrdiff_t>(together), dims.end());
+    b_.Create(
+        OpKind::AsyncCopy, {{from}, {to}, index, place, {first_copied, all.end()}, {}}, {},
+        {*tensor_tile.access->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>(along)});
+    after_each();
   });
 }
 

@@ -7,7 +7,7 @@
 
 namespace kdl::simt {
 
-/// Moves tiles between tensors and workgroup memory with block copies, which the first thread begins. If the
+/// Moves tiles between tensors and workgroup memory with asynchronous copies, which the first thread begins. If the
 /// axes of a tile have a different order in workgroup memory than in the tensor, the tile is copied through a
 /// buffer with the tensor's order.
 class BlockCopies {
@@ -24,14 +24,13 @@ class BlockCopies {
 
  private:
   struct TensorTile;
-  using CopyMaker = std::function<void(const Values& index, const Values& place,
-                                       const Values& sizes, const ir::NumberList& along)>;
 
   ir::Value* NewRows(const ir::Value* tile, const ir::AxisList& axes);
   ir::Value* LoadRow(const TensorTile& tensor_tile, const ir::Value* tile, const Values& place);
   /// Emits copies that have at most two dimensions, or one dimension if the elements of a row are not
-  /// contiguous.
-  void Copy(const TensorTile& tensor_tile, const CopyMaker& make);
+  /// contiguous. Calls `after_each` after each of them.
+  void Copy(const TensorTile& tensor_tile, ir::Value* from, ir::Value* to,
+            const std::function<void()>& after_each);
   /// Returns the value of an index operand at the offsets `outer` along the outermost axes.
   ir::Value* IndexAt(const TensorTile& tensor_tile, ir::Value* operand, const Values& outer);
 

@@ -12,7 +12,7 @@
 //   … the other factor, then the first other op
 //   ->
 //   if (the blocks are whole, and rows aligned) {
-//     loop %p in 0 .. 512 {threads} { async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
+//     loop %p in 0 .. 512 {threads} { async_copy %a to %x tensor[…] buffer[%p div 4, %p rem 4 * 8] sizes(8) }
 //   } else { … element by element }
 //   … the other factor ; async_copy_wait %x, … ; the first other op
 
@@ -95,7 +95,7 @@ void FactorCopies::Begin(const Op* elementwise, Value* tensor, Value* buffer,
 
 void FactorCopies::Await() {
   if (begun_.empty()) return;
-  b_.Create(OpKind::AsyncCopyWait, {std::exchange(begun_, {})}, {});
+  b_.Create(OpKind::AsyncCopyWait, {std::exchange(begun_, {}), {}, {}}, {});
 }
 
 /// Returns whether the tile is a row of which each thread would load several vectors.
@@ -182,9 +182,15 @@ void FactorCopies::CopyPart(const Op* elementwise, Value* number, Value* tensor,
     place[AxisPosition(tile->type()->axes, order[i])] = digit;
   }
   const Op* load = OnlyLoad(elementwise);
+  auto last = static_cast<int64_t>(tensor->type()->dims.size()) - 1;
   b_.Create(OpKind::AsyncCopy,
-            {{tensor}, {buffer}, index_at(load, point), tiles_.BufferIndex(tile, place)}, {},
-            {*load->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Lanes>(lanes)});
+            {{tensor},
+             {buffer},
+             index_at(load, point),
+             tiles_.BufferIndex(tile, place),
+             {b_.I64(lanes)},
+             {}},
+            {}, {*load->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>({last})});
 }
 
 }  // namespace kdl::simt
