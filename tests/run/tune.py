@@ -183,6 +183,40 @@ def check_pipeline(folder):
     checks.expect("from their values", trials[0]["start"]["pack-late.blocks"] == 4, trials[0])
 
 
+WORKGROUPS = """
+export kernel product<BM: int in {16, 32, 64} = auto, BN: int in {16, 32} = auto>(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N])
+{
+    spmd for i in M by BM, j in N by BN {
+        var acc: f32[i, j] = 0;
+        for k in K by 16 { acc += dot(a[i, k], b[k, j] over k); }
+        c[i, j] = acc;
+    }
+}
+"""
+
+
+def check_workgroups(folder):
+    """Checks that tiles of a device whose cores are workgroups are searched, too, and change no bit."""
+    if kernelc("targets", "--device", "opencl").returncode != 0:
+        return checks.skip("tiles of workgroups", "there is no OpenCL device")
+    source, results = folder / "workgroups.kdl", []
+    source.write_text(WORKGROUPS)
+    run, trials = tune(source, "product", "--target", "opencl")
+    checks.expect("tiles of workgroups are tuned", run.returncode == 0 and trials, run.stdout + run.stderr)
+    tiles = {(trial["choice"]["BM"], trial["choice"]["BN"]) for trial in trials if not trial.get("same_code")}
+    start = trials[0]["start"]["BM"], trials[0]["start"]["BN"]
+    checks.expect("each of their sizes is tried", {tile[0] for tile in tiles} | {start[0]} == {16, 32, 64} and
+                  {tile[1] for tile in tiles} | {start[1]} == {16, 32}, trials)
+    checks.expect("and works", not any("failure" in trial for trial in trials), trials)
+    for target in (["opencl", "--tuned", source.with_suffix(".tuned.yaml")], ["opencl"], ["reference"]):
+        out = folder / f"{len(results)}.npy"
+        run = kernelc("run", source, "--kernel", "product", *SIZES, "--arg", "a=random:1", "--arg", "b=random:2", "--target", *target,
+                      "--out", f"c=@{out}")
+        results.append(out.read_bytes() if run.returncode == 0 else run.stderr)
+    checks.expect("and changes no bit", results[0] == results[1] == results[2], results[0][:200])
+    checks.expect("their schedule names the target", key_of(source.with_suffix(".tuned.yaml").read_text(), "product", "target") == "opencl")
+
+
 THREADED = """
 export kernel scale<B: int = auto>(a: f32, x: in f32[R, C], y: out f32[R, C]) {
     spmd for r in R by 4, c in C by B { y[r, c] = a * x[r, c]; }
@@ -243,6 +277,7 @@ def main():
         check_pipeline(folder)
         check_threads(folder)
         check_several(folder)
+        check_workgroups(folder)
         check_together(folder)
     return checks.end()
 
