@@ -1,5 +1,4 @@
-// The names of checkpoint files, and checksums. The compiler and the runtime share this code, so that `kernelc run` and compiled
-// programs continue at the same files.
+// The names of checkpoint files, and checksums. The compiler and the runtime share this code.
 #pragma once
 
 #include <cstddef>

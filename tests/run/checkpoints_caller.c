@@ -3,11 +3,13 @@
  *   caller mpi|alone relaxed|settled M N NUMBER STEPS [FILE]
  *
  * NUMBER is an argument of relaxed. With `alone`, a process does all of the work. With FILE, the program continues at the checkpoint in this
- * file. All processes read x.bin and, for settled, y.bin; the first one writes results.bin. */
+ * file. The variable MOST_FILE_BYTES limits the size of files, as a full disk would. All processes read x.bin and, for settled, y.bin; the first one writes results.bin. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "checkpoints.h"
 #include "kdl/checkpoints.h"
@@ -37,8 +39,18 @@ static kdl_array wrap(kdl_device* host, void* data, uint8_t element, int32_t dim
   return array;
 }
 
+/* Called after MPI_Init, because MPI itself may need large files. */
+static void limit_files(void) {
+  const char* most = getenv("MOST_FILE_BYTES");
+  if (most == NULL) return;
+  const struct rlimit limit = {(rlim_t)atoll(most), (rlim_t)atoll(most)};
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  limit_files();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc < 7) return 2;
   const int is_relaxed = strcmp(argv[2], "relaxed") == 0;

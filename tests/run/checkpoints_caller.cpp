@@ -1,8 +1,11 @@
 // Like checkpoints_caller.c, in C++.
 #include <mpi.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -59,6 +62,11 @@ std::string Results(const kdl::Context& context, const std::vector<std::string>&
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  if (const char* most = std::getenv("MOST_FILE_BYTES")) {
+    const rlimit limit = {std::stoul(most), std::stoul(most)};
+    std::signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const std::vector<std::string> words(argv, argv + argc);
