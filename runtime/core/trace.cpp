@@ -1,9 +1,11 @@
 #include "core/trace.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iomanip>
 #include <locale>
 #include <map>
@@ -46,14 +48,15 @@ void Trace::Add(Span span) {
   if (spans_.size() < kMost) spans_.push_back(std::move(span));
 }
 
-// Ignores failures to write the file, because the program itself has succeeded.
+// A failure to write the file is only a message, because the program itself has succeeded.
 Trace::~Trace() {
   std::ostringstream text;
   text.imbue(std::locale::classic());
   text << std::fixed << std::setprecision(3);
   Write(text);
   if (!WriteFile(path_, text.view()))
-    std::fprintf(stderr, "kdl: cannot write the trace to '%s'\n", path_.c_str());
+    std::fprintf(stderr, "kdl: cannot write the trace to '%s': %s\n", path_.c_str(),
+                 std::strerror(errno));
 }
 
 void Trace::Write(std::ostream& file) const {

@@ -87,7 +87,10 @@ bool WriteFile(const std::string& path, std::string_view text) {
   if (file < 0) return false;
   ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_NONBLOCK);
   const bool is_written = WriteAll(file, text);
-  return ::close(file) == 0 && is_written;
+  const int error = errno;
+  const bool is_closed = ::close(file) == 0;
+  if (!is_written) errno = error;
+  return is_closed && is_written;
 }
 
 int NamelessFile(const char* name, std::int64_t bytes) {

@@ -26,7 +26,7 @@ bool ReadStart(const std::string& path, std::size_t most, std::string* text, std
 // Reads a whole regular file of at most `most` bytes. On failure, returns false and sets `reason`.
 bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason);
 // Replaces the contents of a file, which is created if it is missing, or writes to a device or a named pipe.
-// Returns false on failure, also if nobody reads from the pipe.
+// On failure, also if nobody reads from the pipe, returns false and sets errno.
 bool WriteFile(const std::string& path, std::string_view text);
 
 // Creates an unnamed file that contains `bytes` zeros. Its descriptor is at least kLowestFile and is closed

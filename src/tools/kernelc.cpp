@@ -16,6 +16,7 @@
 #include "driver/files.h"
 #include "driver/options.h"
 #include "driver/report.h"
+#include "driver/trace_output.h"
 #include "kdl/version.h"
 #include "support/check.h"
 #include "support/diagnostics.h"
@@ -122,9 +123,13 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
   if (options->allow_plugins) families.AllowAll();
   for (const std::string& file : code_files) families.Allow(file);
   driver::AddInputs(NamedInputs(*options, code_files));
+  driver::TraceOutput trace;
   families.AskPlugins(PluginImageKind);
-  return options->json ? DispatchWithJson(*options, command->name, families)
-                       : Dispatch(*options, families);
+  int code = options->json ? DispatchWithJson(*options, command->name, families)
+                           : Dispatch(*options, families);
+  trace.Write(diagnostics);
+  driver::PrintDiagnostics(diagnostics, SourceManager());
+  return code == driver::kExitDone ? driver::ExitCodeOf(diagnostics) : code;
 }
 
 /// Returns the command line. It is part of the report of an internal error.

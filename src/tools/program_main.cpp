@@ -19,6 +19,7 @@
 #include "driver/run/run_program.h"
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
+#include "driver/trace_output.h"
 #include "ir/module.h"
 #include "ir/parse/parser.h"
 #include "support/diagnostics.h"
@@ -68,6 +69,7 @@ bool Load(LoadedProgram& loaded, DiagnosticEngine& diagnostics) {
 /// Creates a runtime context with the kernels of this program. On error, reports it and returns
 /// null.
 driver::Context MakeContext(DiagnosticEngine& diagnostics) {
+  if (!driver::MayWriteTrace(diagnostics)) return nullptr;
   kdl_context* made = nullptr;
   Status status = driver::StatusOf(kdl_context_create(&made));
   driver::Context context(made);
@@ -133,7 +135,9 @@ int Main(const std::string& name, const std::vector<std::string>& words) {
   if (options->help)
     return Finish(name, driver::HelpText(driver::ProgramCommand(name)), *options, diagnostics);
   LoadedProgram loaded;
+  driver::TraceOutput trace;
   std::string printed = RunLoaded(loaded, name, *options, diagnostics);
+  trace.Write(diagnostics);
   return Finish(name, printed, *options, diagnostics);
 }
 

@@ -140,12 +140,28 @@ KEPT = [
       for option in ("--json=", "--resume=") for name in ("suite.yaml", "peers.py", "scale.kdl")),
     ("bench --suite suite.yaml --plot scale.kdl", "E0953", "scale.kdl"),
     ("test --suite suite.yaml --resume old --json=old", "E0955", "old"),
+    ("KDL_TRACE=scale.kdl run scale.kdl --set N=3", "E0953", "scale.kdl"),
+    ("KDL_TRACE=half.kdl run main.kdl --set N=3", "E0953", "half.kdl"),
+    (f"KDL_TRACE=./x.npy {GIVEN} --arg x=@x.npy", "E0953", "x.npy"),
+    (f"KDL_TRACE=m.tuned {GIVEN} --tuned m.tuned --profile", "E0953", "m.tuned"),
+    (f"KDL_TRACE=old {GIVEN} --out y=@old", "E0955", "old"),
+    (f"KDL_TRACE=old {GIVEN} --json=old", "E0955", "old"),
+    (f"KDL_TRACE=old {BENCH} --plot old", "E0955", "old"),
+    ("KDL_TRACE=half.kdl bench main.kdl --set N=3 --trials 3 --threads 1", "E0953", "half.kdl"),
+    ("KDL_TRACE=chosen.kdl tune chosen.kdl --set N=64 --trials 3", "E0953", "chosen.kdl"),
 ]
 
 
 @functools.cache
 def printed(line):
     return subprocess.run(["kernelc", *line.split()], capture_output=True, check=True, timeout=60).stdout
+
+
+def words_of(line):
+    """Returns the command of a line, after its variables of the environment."""
+    words = line.split()
+    variables = [word for word in words[:1] if word.startswith("KDL_")]
+    return [*variables, "kernelc", *words[len(variables):]]
 
 
 def keeps(case, folder):
@@ -159,7 +175,7 @@ def keeps(case, folder):
     files |= {"cl.yaml": printed("targets show cluster-riscv64"), "p.yaml": printed("targets --device host --dump-pipeline")}
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    done = subprocess.run(["kernelc", *line.split()], cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)
+    done = subprocess.run(["env", *words_of(line)], cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)
     if (folder / victim).read_bytes() != files[victim]:
         return f"{line}: {victim} is overwritten\n{done.stderr[:2000]}"
     if done.returncode != 1 or done.stderr.count(f"[{error}]") != 1:
@@ -296,21 +312,37 @@ def ends_by_signal(folder):
     return None
 
 
+def traces(folder):
+    """Checks that a command writes the trace that KDL_TRACE names, and that one that cannot be written is an error with a reason."""
+    (folder / "scale.kdl").write_bytes(KERNEL)
+    for name, code, message in (("t.json", 0, ""), ("none/t.json", 1, "there is no folder 'none'"), ("/dev/full", 3, "No space left")):
+        done = subprocess.run(["kernelc", *GIVEN.split()], cwd=folder, capture_output=True, text=True, timeout=300, env=os.environ | {"KDL_TRACE": name})
+        if done.returncode != code or message not in done.stderr:
+            return f"a trace in {name}: {done}"
+    if "launch of 'scale" not in (folder / "t.json").read_text():
+        return "the trace has no launch"
+    # The variable may still be set when the trace is shown.
+    done = subprocess.run(["kernelc", "explain", "--trace", "t.json"], cwd=folder, capture_output=True, text=True, timeout=300,
+                          env=os.environ | {"KDL_TRACE": "t.json"})
+    return None if done.returncode == 0 and "scale" in done.stdout else f"a trace that is shown: {done}"
+
+
 def program_keeps(folder):
-    """Checks that the object of --json of a program does not replace an argument or another output."""
+    """Checks that the object of --json of a program and its trace do not replace an argument or another output."""
     (folder / "scale.kdl").write_bytes(KERNEL + b"export program all(x: in f32[N], y: out f32[N]) { spmd scale(x, y); }\n")
     (folder / "x.npy").write_bytes(npy())
     subprocess.run(["kernelc", *"build scale.kdl --emit exe -O0 -o .".split()], cwd=folder, check=True, timeout=300)
-    for words, error in (("--json=x.npy", "E0953"), ("--json=./x.npy --out y=@x.npy", "E0955")):
-        done = subprocess.run(["./scale", "--arg", "x=@x.npy", *words.split()], cwd=folder, capture_output=True, text=True, timeout=300)
-        if done.returncode != 1 or error not in done.stderr or (folder / "x.npy").read_bytes() != npy():
+    for trace, words, error in (("", "--json=x.npy", "E0953"), ("", "--json=./x.npy --out y=@x.npy", "E0955"), ("x.npy", "", "E0953"),
+                                ("y.npy", "--out y=@y.npy", "E0955")):
+        done = subprocess.run(["./scale", "--arg", "x=@x.npy", *words.split()], cwd=folder, env=os.environ | {"KDL_TRACE": trace}, capture_output=True, text=True, timeout=300)
+        if done.returncode != 1 or done.stderr.count(error) != 1 or (folder / "x.npy").read_bytes() != npy():
             return f"a program with {words}: {done}"
     return None
 
 
 def main():
     problems = []
-    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names, ends_by_signal, program_keeps):
+    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names, ends_by_signal, traces, program_keeps):
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(check(pathlib.Path(scratch)))
     for case in CASES:

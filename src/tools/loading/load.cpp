@@ -9,6 +9,7 @@
 #include "driver/emit/outputs.h"
 #include "driver/emit/toolchain.h"
 #include "driver/run/executor.h"
+#include "driver/trace_output.h"
 #include "support/io.h"
 #include "targets/hosts.h"
 #include "tools/loading/interpreters.h"
@@ -16,7 +17,8 @@
 namespace kdl::tools {
 
 driver::Context Load(driver::Session& s, driver::Compilation& made, LoadedImage* image) {
-  if (!driver::RunsHere(made.code, s.diagnostics)) return nullptr;
+  if (!driver::RunsHere(made.code, s.diagnostics) || !driver::MayWriteTrace(s.diagnostics))
+    return nullptr;
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   kdl_context* context_made = nullptr;
   Status status =
