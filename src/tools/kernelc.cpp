@@ -15,6 +15,7 @@
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/options.h"
+#include "driver/ranks/mpi.h"
 #include "driver/report.h"
 #include "driver/trace_output.h"
 #include "kdl/version.h"
@@ -73,6 +74,13 @@ int UsageError(const DiagnosticEngine& diagnostics, const std::vector<std::strin
   return code;
 }
 
+/// Returns the exit code of a command that has not begun. Other processes of an MPI launcher may have begun to run a program, and
+/// wait for this one.
+int EndBefore(driver::Command command, int code) {
+  if (command == driver::Command::Run) driver::MpiProcess::EndJob(code);
+  return code;
+}
+
 /// Runs the command, and prints or writes the object of --json.
 int DispatchWithJson(const driver::Options& options, std::string_view name,
                      const targets::Registry& families) {
@@ -80,7 +88,7 @@ int DispatchWithJson(const driver::Options& options, std::string_view name,
   DiagnosticEngine diagnostics;
   if (!file.empty() && !driver::MayWrite({file}, "name another file after --json=", diagnostics)) {
     driver::PrintDiagnostics(diagnostics, SourceManager());
-    return driver::ExitCodeOf(diagnostics);
+    return EndBefore(options.command, driver::ExitCodeOf(diagnostics));
   }
   driver::BeginJson(name, file.empty() ? driver::JsonPlace::Output : driver::JsonPlace::File);
   int code = Dispatch(options, families);
@@ -117,7 +125,7 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
   const driver::CommandInfo* command = driver::ParseCommand(words[0], diagnostics);
   if (!command) return UsageError(diagnostics, words);
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
-  if (!options) return UsageError(diagnostics, words);
+  if (!options) return EndBefore(command->kind, UsageError(diagnostics, words));
   if (options->help) return PrintPage(words, driver::HelpText(*command));
   std::vector<std::string> code_files = NamedCodeFiles(*options, families);
   if (options->allow_plugins) families.AllowAll();

@@ -70,7 +70,7 @@ class RunOfFile {
     std::optional<std::string> target = driver::OnlyTarget(session_.options, session_.diagnostics);
     if (!arguments_ || !target) {
       // Compile the file nevertheless, so that its errors are reported, too.
-      driver::Compile(session_, {.until = driver::Until::Ir});
+      FindDevices(driver::Compile(session_, {.until = driver::Until::Ir}));
       return {};
     }
     driver::CompileRequest request;
@@ -79,6 +79,7 @@ class RunOfFile {
     request.places.bindings = session_.options.device;
     if (!target->empty()) request.places.under_test = {*target};
     Compilation made = driver::Compile(session_, std::move(request));
+    FindDevices(made);
     driver::Context context = made.ok() ? Load(session_, made) : nullptr;
     if (context) Execute(made, context.get());
     return std::move(found_);
@@ -101,6 +102,7 @@ class RunOfFile {
   /// Prints the output. If the run has failed, also ends the other ranks, which may be waiting for this one.
   int Finish() {
     int code = driver::Finish(session_);
+    if (!mpi_ && code != 0 && may_share_) driver::MpiProcess::EndJob(code);
     if (!mpi_) return code;
     if (code != 0) mpi_->Abort(code);
     Status closed = mpi_->Close();
@@ -165,6 +167,14 @@ class RunOfFile {
                               driver::DeviceOfAddedLaunch(*made.module, session_.options));
   }
 
+  /// Notes whether other processes may wait for this one, because the module has a device with ranks.
+  void FindDevices(const Compilation& made) {
+    if (!made.module) return;
+    may_share_ = std::ranges::any_of(made.module->devices, [](const ir::Device& device) {
+      return device.has_ranks && device.rank_count == 0;
+    });
+  }
+
   /// Returns the ranks of the module's device with ranks: those on the command line, or those that an MPI launcher has
   /// started. On error, reports it and returns nothing.
   std::optional<driver::LocalRanks> FindRanks(const ir::Module& module) {
@@ -225,6 +235,7 @@ class RunOfFile {
   std::optional<driver::CheckpointPlan> checkpoints_;
   std::optional<TraceFile> trace_;  ///< only with --profile
   std::unique_ptr<driver::MpiProcess> mpi_;
+  bool may_share_ = true;  ///< whether processes of an MPI launcher may share the work
 };
 
 }  // namespace

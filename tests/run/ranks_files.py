@@ -117,6 +117,15 @@ def failing(library, launcher, arguments, folder):
     checks.expect(f"a truncated input with {library}: {done.returncode}, {done.stderr}",
                   done.returncode != 0 and "is truncated" in done.stderr)
     (folder / "y.npy").unlink()
+    # This process fails before it knows that the others wait for it.
+    for old, new, message in ((f"x=@{folder}/inputs/x.npy", "x=@inputs/x.npy", "there is no file 'inputs/x.npy'"),
+                              (str(folder / "grid.kdl"), "grid.kdl", "there is no file 'grid.kdl'"),
+                              ("--out", "--json=inputs/rows.json --out", "there is no folder 'inputs'")):
+        at = words.index(old)
+        done = run([*launcher, "3", "sh", "-c", script, "sh", *words[:at], *new.split(), *words[at + 1:]], folder)
+        checks.expect(f"one process of {library} with {new}: {done.returncode}, {done.stderr}",
+                      done.returncode != 0 and message in done.stderr)
+    (folder / "y.npy").unlink(missing_ok=True)
 
 
 MEMORY = """

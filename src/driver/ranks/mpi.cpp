@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/io.h"
@@ -119,6 +122,23 @@ Result<std::unique_ptr<MpiProcess>> MpiProcess::Join() {
   Status opened = process->StatusOfCode(code, "start");
   if (!opened.ok()) return opened.failure();
   return process;
+}
+
+void MpiProcess::EndJob(int code) {
+  if (!IsLaunched()) return;
+  // A launcher ends a job of which a signal has ended a process.
+  auto end_by_signal = [] {
+    std::signal(SIGTERM, SIG_DFL);
+    std::raise(SIGTERM);
+  };
+  // Other processes may have ended, or run something else, and never join.
+  std::thread([end_by_signal] {
+    std::this_thread::sleep_for(std::chrono::seconds(60));
+    end_by_signal();
+  }).detach();
+  if (auto joined = Join(); joined.ok()) (*joined)->Abort(code);
+  WaitUntilOutputIsRead();
+  end_by_signal();
 }
 
 Status MpiProcess::StatusOfCode(int code, const char* what) const {

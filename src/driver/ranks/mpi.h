@@ -24,6 +24,9 @@ class MpiProcess {
   int64_t count() const { return transport_.count; }
   const kdl_transport& transport() const { return transport_; }
 
+  /// Ends all processes of the launcher, if there is one: for a process that has failed before it has called Join, while others
+  /// wait for it there.
+  static void EndJob(int code);
   /// Waits until all processes call it.
   Status Close();
   /// Ends all processes of the launcher. Other processes may be waiting for this one, so a process that has failed must
