@@ -11,41 +11,10 @@
 #include <utility>
 
 #include "kdl/device.hpp"
+#include "kdl/mapping.hpp"
 #include "kdl/values.hpp"
 
 namespace kdl::inline KDL_VERSIONED {
-
-// The host's access to a tensor's buffer while it is mapped. The destructor unmaps the buffer. Close also
-// unmaps it, and throws if that fails.
-template <class T>
-class Mapping {
- public:
-  Mapping(kdl_buffer* buffer, std::int64_t offset, std::size_t count, kdl_map_access access)
-      : buffer_(buffer) {
-    void* data = nullptr;
-    Check(kdl_buffer_map(buffer, access, &data));
-    elements_ = {reinterpret_cast<T*>(static_cast<char*>(data) + offset), count};
-  }
-  Mapping(Mapping&& other) noexcept
-      : buffer_(std::exchange(other.buffer_, nullptr)), elements_(other.elements_) {}
-  Mapping& operator=(Mapping&&) = delete;
-  ~Mapping() {
-    if (buffer_ != nullptr) kdl_error_free(kdl_buffer_unmap(buffer_));
-  }
-
-  void Close() { Check(kdl_buffer_unmap(std::exchange(buffer_, nullptr))); }
-
-  // Returns everything from the tensor's first element to its last, including the gaps between rows that
-  // outer strides cause.
-  std::span<T> elements() const { return elements_; }
-  T& operator[](std::int64_t index) const { return elements_[static_cast<std::size_t>(index)]; }
-  T* begin() const { return elements_.data(); }
-  T* end() const { return elements_.data() + elements_.size(); }
-
- private:
-  kdl_buffer* buffer_;
-  std::span<T> elements_;
-};
 
 // Returns a shape as text, such as "f32[3, 4]".
 inline std::string Describe(std::uint8_t element, std::span<const std::int64_t> sizes) {
@@ -57,10 +26,22 @@ inline std::string Describe(std::uint8_t element, std::span<const std::int64_t> 
   return text + (sizes.empty() ? "" : "]");
 }
 
-// A tensor on a device. Copies share its memory, which is released with the last copy.
+// A tensor on a device. Copies share its memory, which is released with the last copy. A tensor that was moved from is empty,
+// like a new one.
 class Tensor {
  public:
   Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+  Tensor(Tensor&& other) noexcept
+      : array_(std::exchange(other.array_, {})), buffer_(std::move(other.buffer_)) {}
+  Tensor& operator=(Tensor&& other) noexcept {
+    Tensor moved(std::move(other));
+    std::swap(array_, moved.array_);
+    std::swap(buffer_, moved.buffer_);
+    return *this;
+  }
+  ~Tensor() = default;
   // Takes ownership of the array's reference to its buffer.
   explicit Tensor(const kdl_array& array) : array_(array), buffer_(array.buffer, kdl_buffer_free) {}
   // Returns a tensor that shares the buffer of the caller's array. Throws if the array is NULL. `name` is the
@@ -84,6 +65,7 @@ class Tensor {
     const auto refuse = [&](kdl_code code, const std::string& what) {
       throw Error(code, std::string("parameter '") + declared + "'" + what);
     };
+    if (array_.buffer == nullptr) refuse(KDL_ERROR_INVALID_ARGUMENT, " has no buffer");
     if (rank() < 0 || rank() > KDL_MAX_RANK) {
       refuse(KDL_ERROR_INVALID_ARGUMENT, " has rank " + std::to_string(rank()) +
                                              "; ranks go from 0 to " +

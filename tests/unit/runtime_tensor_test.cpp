@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kdl/runtime.hpp"
@@ -65,6 +66,35 @@ std::string TrapText(Call call) {
 }
 
 }  // namespace
+
+TEST_CASE("tensors: one that was moved from is empty") {
+  kdl::Context context;
+  Numbers numbers = {1, 2, 3};
+  kdl::Tensor tensor = context.Wrap(context.Select("host"), numbers.data(), {3});
+  const auto failure = [&]() -> std::string {
+    try {
+      tensor.Expect("x: i32[N]", kdl::i32, {3});
+    } catch (const kdl::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(failure().empty());
+  kdl::Tensor moved = std::move(tensor);
+  CHECK(tensor.array().buffer == nullptr);
+  CHECK(tensor.array().view.data == nullptr);
+  CHECK(tensor.rank() == 0);
+  CHECK(failure() == "parameter 'x: i32[N]' has no buffer");
+  tensor = std::move(moved);
+  CHECK(failure().empty());
+  CHECK(moved.array().buffer == nullptr);
+  {
+    kdl::Mapping<std::int32_t> first = tensor.Map<std::int32_t>(KDL_MAP_READ);
+    const kdl::Mapping<std::int32_t> second = std::move(first);
+    CHECK(first.elements().empty());
+    CHECK(second[2] == 3);
+  }
+}
 
 TEST_CASE("tensor: At drops a dimension") {
   const Counted x({2, 3, 4});
