@@ -51,6 +51,18 @@ def chaotic(alpha, beta, c, a, b):
 def careless(alpha, beta, c, a, b):
     return gemm(alpha, beta, c, a, b) * (c.dtype != np.float64)
 
+def complex_numbers(alpha, beta, c, a, b):
+    return gemm(alpha, beta, c, a, b) + 5j
+
+def texts(alpha, beta, c, a, b):
+    return gemm(alpha, beta, c, a, b).astype(str)
+
+def objects(alpha, beta, c, a, b):
+    return gemm(alpha, beta, c, a, b).astype(object)
+
+def two_lines(alpha, beta, c, a, b):
+    raise ValueError("first\\n  second")
+
 def gemm_numba(alpha, beta, c, a, b):
     raise ValueError("not with Numba")
 """
@@ -102,9 +114,13 @@ ENDS = {
     "missing": ("FAILED", "has no function 'missing'"),
     "chaotic": ("WEAK", "would also accept"),
     "careless": ("WEAK", "would also accept zeros of c"),
+    "complex_numbers": ("FAILED", "the peer's 'c' is complex128"),
+    "texts": ("FAILED", "the peer's 'c' is <U"),
+    "objects": ("FAILED", "the peer's 'c' is object"),
+    "two_lines": ("FAILED", "ValueError: first second ("),
 }
 # Problems whose note begins with a line of the suite, and the text of this line.
-LINES = {name: "    peer: {}" for name in ("raises", "nothing", "unknown", "missing")}
+LINES = {name: "    peer: {}" for name in ("raises", "nothing", "unknown", "missing", "complex_numbers", "texts", "objects", "two_lines")}
 
 
 def kernelc(*words, timeout=600):
@@ -161,6 +177,10 @@ def check_ends(folder):
     whole.write_text(suite.read_text().replace("in f64 1.5", "in i64 1.5"))
     ran = kernelc("test", "--suite", whole, "--filter", "right")
     checks.expect("an integer is whole", "'alpha' is 1.5, which i64 cannot represent" in ran.stdout, ran.stdout + ran.stderr)
+    whole.write_text(suite.read_text().replace("{M: 37, N: 41, K: 43}", "{M: 37, N: 0, K: 43}"))
+    ran = kernelc("test", "--suite", whole, "--filter", "right")
+    checks.expect("no elements", ran.returncode == 1 and "WEAK" in ran.stdout and "no result is wrong: c without elements" in ran.stdout,
+                  ran.stdout + ran.stderr)
     kernelc("test", "--suite", suite, f"--json={folder}/ends.json")
     found = rows(folder / "ends.json")
     expected = ENDS | {"does_not_compile": ("FAILED", "nonsense"), "traps": ("FAILED", "too many rows"), "right": ("right", "")}

@@ -80,9 +80,10 @@ class Problem:
         self.module = load(self.request["peers"])
 
     def fail(self, key, message):
-        """Ends this process with an error at the line of the suite that has the key."""
+        """Ends this process with an error at the line of the suite that has the key. The message becomes one line."""
         lines = self.request["lines"]
-        sys.exit(f"{self.request['suite']}:{lines.get(key) or lines['name']}: {message}")
+        told = " ".join(line.strip() for line in message.splitlines())
+        sys.exit(f"{self.request['suite']}:{lines.get(key) or lines['name']}: {told}")
 
     def evaluated(self, argument, text, names):
         """Returns the value of an expression in an argument of the suite."""
@@ -189,6 +190,23 @@ def perturbed(values, rng):
     return changed
 
 
+def checked(problem, argument, result):
+    """Returns a result of the peer as an array to compare with. The conversion may round, but must not drop anything else."""
+    what, dtype, shape = f"the peer's '{argument['name']}'", numpy.dtype(TYPES[argument["type"]]), problem.shape(argument)
+    try:
+        array = numpy.asarray(result)
+    except Exception as error:
+        problem.fail("peer", f"{what} is not an array: {error}")
+    if array.dtype.kind not in "biuf":
+        problem.fail("peer", f"{what} is {array.dtype}, not numbers of a type that {argument['type']} can represent")
+    if array.shape != shape:
+        problem.fail("peer", f"{what} has the shape {array.shape}, not {shape}")
+    converted = numpy.ascontiguousarray(array.astype(numpy.float64 if dtype.kind == "f" else dtype))
+    if array.dtype.kind == "f" and dtype.kind != "f" and not numpy.array_equal(converted, array):
+        problem.fail("peer", f"{what} is {array.dtype} with values that {argument['type']} cannot represent")
+    return converted
+
+
 def inputs(problem):
     values = problem.draw()
     for name, value in values.items():
@@ -200,15 +218,9 @@ def inputs(problem):
     rng = numpy.random.default_rng(problem.request["seed"] + 1)
     variants["perturbed"] = problem.call(peer, perturbed(values, rng), wide=True)
     variants["same"] = problem.call(peer, values)
-    for variant, results in variants.items():
-        for argument, result in zip(problem.outputs(), results, strict=True):
-            dtype = numpy.dtype(TYPES[argument["type"]])
-            array = numpy.asarray(result)
-            shape = problem.shape(argument)
-            if array.shape != shape:
-                problem.fail("peer", f"the peer's '{argument['name']}' has the shape {array.shape}, not {shape}")
-            array = array.astype(numpy.float64 if dtype.kind == "f" else dtype)
-            numpy.save(problem.folder / f"{argument['name']}.{variant}.npy", numpy.ascontiguousarray(array))
+    for variant in ("same", "wide", "perturbed"):  # errors name the peer's own types
+        for argument, result in zip(problem.outputs(), variants[variant], strict=True):
+            numpy.save(problem.folder / f"{argument['name']}.{variant}.npy", checked(problem, argument, result))
     scalars = {name: repr(value.item()).lower() for name, value in values.items() if value.ndim == 0}
     return {"scalars": scalars, "seconds": time.monotonic() - begin}
 

@@ -276,6 +276,7 @@ class ProblemRun {
     }
     std::vector<std::string> accepted;
     std::vector<std::string> constants;
+    std::vector<std::string> empty;
     row_.error = 0;
     for (const SuiteArgument& argument : problem_.arguments) {
       if (argument.direction == ir::Direction::In) continue;
@@ -291,7 +292,11 @@ class ProblemRun {
       for (const std::string& control : AcceptedControls(output, inputs, is_constant))
         accepted.push_back(fmt::format("{} of {}", control, argument.name));
       if (is_constant) constants.push_back(argument.name);
+      if (output.ours.bytes.empty()) empty.push_back(argument.name);
     }
+    if (!empty.empty())
+      End(Verdict::Weak, fmt::format("no result is wrong: {} without elements at these sizes",
+                                     fmt::join(empty, ", ")));
     if (!accepted.empty())
       End(Verdict::Weak, fmt::format("would also accept {}", fmt::join(accepted, ", ")));
     row_.verdict = Verdict::Right;
