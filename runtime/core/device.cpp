@@ -127,9 +127,13 @@ Error Device::Allocate(std::int64_t bytes, const char* name, kdl_memory* memory)
   }
   Error error;
   if (works_in_host_memory()) {
-    void* data = host_memory().Allocate(bytes);
+    bool is_misaligned = false;
+    void* data = host_memory().Allocate(bytes, &is_misaligned);
     *memory = {data, data};
-    if (data == nullptr) {
+    if (is_misaligned) {
+      error = Invalid("kdl_hooks.allocate returned memory that is not aligned to ",
+                      KDL_SCRATCH_ALIGNMENT, " bytes");
+    } else if (data == nullptr) {
       error = Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough memory for ", bytes, " bytes");
     }
   } else {

@@ -65,11 +65,16 @@ void* AllocateAligned(std::int64_t bytes) {
 
 void FreeAligned(void* memory) { std::free(memory); }
 
-void* HostMemory::Allocate(std::int64_t bytes) const {
+void* HostMemory::Allocate(std::int64_t bytes, bool* is_misaligned) const {
   if (hooks_.allocate == nullptr) return AllocateAligned(bytes);
   const FloatScope floats;  // the hook may change the floating-point state
-  return hooks_.allocate(hooks_.user, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
-                         KDL_SCRATCH_ALIGNMENT);
+  void* memory =
+      hooks_.allocate(hooks_.user, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
+                      KDL_SCRATCH_ALIGNMENT);
+  if (reinterpret_cast<std::uintptr_t>(memory) % KDL_SCRATCH_ALIGNMENT == 0) return memory;
+  Free(memory, bytes);
+  if (is_misaligned != nullptr) *is_misaligned = true;
+  return nullptr;
 }
 
 void HostMemory::Free(void* memory, std::int64_t bytes) const {

@@ -15,8 +15,8 @@ class HostMemory {
   explicit HostMemory(const kdl_hooks& hooks) : hooks_(hooks) {}
 
   // Returns memory with undefined contents, aligned to KDL_SCRATCH_ALIGNMENT. Returns null if there is not
-  // enough memory. `bytes` may be 0.
-  void* Allocate(std::int64_t bytes) const;
+  // enough memory, or if that of the hook is not aligned, which then sets `is_misaligned`. `bytes` may be 0.
+  void* Allocate(std::int64_t bytes, bool* is_misaligned = nullptr) const;
   // Frees memory. `bytes` must be the size that was allocated. `memory` may be null.
   void Free(void* memory, std::int64_t bytes) const;
 

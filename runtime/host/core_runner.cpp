@@ -124,7 +124,9 @@ void CoreRunner::RunPhases(WorkerPool& pool) {
       Work(0);
     } else {
       DistributeShares();
-      pool.RunJob(workers_, [this](int worker) { Work(worker); });
+      if (!pool.RunJob(workers_, [this](int worker) { Work(worker); }))
+        Stop(0, Invalid("kdl_hooks.run must call `work` once for each n from 0 to ", workers_ - 1,
+                        " before it returns"));
     }
   } while (at_barrier_ > 0 && !stopped());
 }

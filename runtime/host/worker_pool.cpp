@@ -88,20 +88,30 @@ void WorkerPool::LeaveCallersProcessor() {
   no_thread_is_on_ = here;
 }
 
-void WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
+bool WorkerPool::RunInHook(int workers, const std::function<void(int)>& work) const {
+  struct Job {
+    const std::function<void(int)>& work;
+    int workers;
+    std::atomic<int> calls = 0;
+  } job{work, workers};
+  const auto call = [](void* argument, std::int32_t n) {
+    const FloatScope floats;
+    Job& called = *static_cast<Job*>(argument);
+    if (n < 0 || n >= called.workers) return;
+    called.work(n);
+    ++called.calls;
+  };
+  const FloatScope floats;  // the hook may change the floating-point state
+  hooks_.run(hooks_.user, workers, call, &job);
+  return job.calls == workers;
+}
+
+bool WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
   if (workers <= 1) {
     work(0);
-    return;
+    return true;
   }
-  if (hooks_.run != nullptr) {
-    const auto call = [](void* argument, std::int32_t n) {
-      const FloatScope floats;
-      (*static_cast<const std::function<void(int)>*>(argument))(n);
-    };
-    const FloatScope floats;  // the hook may change the floating-point state
-    hooks_.run(hooks_.user, workers, call, const_cast<std::function<void(int)>*>(&work));
-    return;
-  }
+  if (hooks_.run != nullptr) return RunInHook(workers, work);
   const std::lock_guard run_lock(run_mutex_);
   if (!started_) StartThreads();
   LeaveCallersProcessor();
@@ -119,6 +129,7 @@ void WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
   work(0);
   joined_ += job_.exchange(Job{number, 0, 0}).joined;
   WaitForJoined();
+  return true;
 }
 
 void WorkerPool::WaitForJoined() {

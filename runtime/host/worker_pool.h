@@ -35,8 +35,9 @@ class WorkerPool {
   // Calls work(0) on this thread, and work(n) for other n below `workers` on the threads that arrive in time.
   // Returns after all these calls have returned. If all threads may join, each of them has the same n in
   // every job. Threads may arrive late or not at all, so `work` must take its tasks from a shared list. The
-  // list must be empty when work(0) returns. Only one job runs at a time; other callers wait.
-  void RunJob(int workers, const std::function<void(int)>& work);
+  // list must be empty when work(0) returns. Only one job runs at a time; other callers wait. Returns whether the
+  // work has been done: the hook `run` may have left out a call.
+  [[nodiscard]] bool RunJob(int workers, const std::function<void(int)>& work);
 
  private:
   // The state of the current job. It fits in one word, so that a thread can join the job with one
@@ -47,6 +48,7 @@ class WorkerPool {
     std::uint16_t limit;   // maximum number of threads that may join; 0 if the job is closed
   };
 
+  bool RunInHook(int workers, const std::function<void(int)>& work) const;
   static void* ThreadMain(void* argument);
   void StartThreads();
   void LeaveCallersProcessor();

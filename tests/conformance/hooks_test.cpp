@@ -3,6 +3,7 @@
 #include <cfenv>
 #include <cstddef>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +105,60 @@ TEST_CASE("Hooks: threads of the application compute in the default floating-poi
   host.queue().Run("saxpy", 9, {1.0f, x, y});
   CHECK(lender.runs == 1);
   for (const float sum : Bench::Download<float>(y)) REQUIRE(sum == 1.0f);  // ties round to even
+}
+
+// Returns the error of a launch, or of an allocation for it.
+std::string FailureWith(const kdl_hooks& hooks) {
+  Context context(hooks);
+  context.Register(kImages);
+  const Device host = context.Select("host?threads=3");
+  try {
+    const Tensor x = context.Allocate(host, f32, {100'000}, "x");
+    const Tensor y = context.Allocate(host, f32, {100'000}, "y");
+    host.queue().Fill(x, 1.0f).Wait();
+    host.queue().Fill(y, 1.0f).Wait();
+    host.queue().Run("saxpy", 9, {1.0f, x, y});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("Hooks: threads that leave out a part of the work are an error") {
+  const std::string message =
+      "kdl_hooks.run must call `work` once for each n from 0 to 2 before it returns";
+  using Run = decltype(kdl_hooks::run);
+  const Run none = [](void*, std::int32_t, void (*)(void*, std::int32_t), void*) {};
+  const Run first = [](void*, std::int32_t, void (*work)(void*, std::int32_t), void* argument) {
+    work(argument, 0);
+  };
+  const Run beyond = [](void*, std::int32_t workers, void (*work)(void*, std::int32_t),
+                        void* argument) {
+    for (std::int32_t n = 1; n <= workers; ++n) work(argument, n);
+  };
+  for (const Run run : {none, first, beyond}) {
+    Lender lender;
+    kdl_hooks hooks = lender.Hooks();
+    hooks.run = run;
+    CHECK(FailureWith(hooks).find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("Hooks: memory that is not aligned is an error, and is released") {
+  static int lent = 0;
+  kdl_hooks hooks = {sizeof(kdl_hooks), KDL_HOOKS_VERSION, nullptr, nullptr, nullptr, nullptr};
+  hooks.allocate = [](void*, std::size_t bytes, std::size_t) -> void* {
+    ++lent;
+    return static_cast<char*>(::operator new(bytes + 64, std::align_val_t{64})) + 4;
+  };
+  hooks.release = [](void*, void* memory, std::size_t) {
+    --lent;
+    ::operator delete(static_cast<char*>(memory) - 4, std::align_val_t{64});
+  };
+  CHECK(FailureWith(hooks).find(
+            "kdl_hooks.allocate returned memory that is not aligned to 64 bytes") !=
+        std::string::npos);
+  CHECK(lent == 0);
 }
 
 TEST_CASE("Hooks: a hook may change the floating-point state, but only for itself") {

@@ -175,7 +175,7 @@ TEST_CASE("pool: all tasks run, on at most the requested number of workers") {
         std::atomic<int> next = 0;
         std::atomic<int> highest = 0;
         std::vector<std::atomic<int>> runs(static_cast<std::size_t>(tasks));
-        pool.RunJob(limit, [&](int worker) {
+        const bool is_done = pool.RunJob(limit, [&](int worker) {
           int seen = highest;
           while (worker > seen && !highest.compare_exchange_weak(seen, worker)) {
           }
@@ -183,6 +183,7 @@ TEST_CASE("pool: all tasks run, on at most the requested number of workers") {
             ++runs[static_cast<std::size_t>(task)];
           }
         });
+        CHECK(is_done);
         CHECK(highest < std::min(workers, limit));
         for (const std::atomic<int>& count : runs) REQUIRE(count == 1);
       }
@@ -194,10 +195,10 @@ TEST_CASE("pool: threads help with long work") {
   runtime::WorkerPool pool(3, {});
   std::atomic<int> inside = 0;
   // The job only ends when all three workers are inside at the same time.
-  pool.RunJob(3, [&](int) {
+  CHECK(pool.RunJob(3, [&](int) {
     ++inside;
     while (inside < 3) std::this_thread::yield();
-  });
+  }));
   CHECK(inside == 3);
 }
 
@@ -207,9 +208,10 @@ TEST_CASE("pool: sleeping threads wake up, and several callers take turns") {
   const auto call = [&] {
     for (int round = 0; round < 20; ++round) {
       std::atomic<int> next = 0;
-      pool.RunJob(2, [&](int) {
+      const bool is_done = pool.RunJob(2, [&](int) {
         while (next++ < 10) ++total;
       });
+      if (!is_done) total = -1000;
       // Sleeps longer than idle threads spin.
       if (round % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
     }
