@@ -55,7 +55,8 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
   if (count == 0)
     return Fail(KDL_ERROR_NOT_FOUND,
                 "OpenCL is not available: no driver has a device; install a driver, such as "
-                "Debian's pocl-opencl-icd");
+                "Debian's pocl-opencl-icd; if one is installed, ",
+                kCacheHint);
   if (ordinal >= count) return NoSuchDevice("opencl", ordinal, count);
   device->id = devices[static_cast<std::size_t>(ordinal)];
   std::int32_t status = cl::kSuccess;

@@ -135,8 +135,11 @@ Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) co
                     auto... what) { return api_.GetProgramBuildInfo(built, device_, what...); },
                 *program, cl::kBuildLog);
   api_.ReleaseProgram(*program);
+  // Drivers that cannot write their cache fail without an error of the compiler.
+  const bool has_error = log.find("error") != std::string::npos;
   return Fail(KDL_ERROR_DEVICE, "the driver of ", names_.device, " rejects the kernels of module '",
-              image.module, "': ", cl::ErrorName(status), "\n", log);
+              image.module, "': ", cl::ErrorName(status), "\n", log,
+              has_error ? "" : std::string("if the driver keeps compiled kernels, ") + kCacheHint);
 }
 
 void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const try {

@@ -14,6 +14,11 @@
 
 namespace kdl::runtime {
 
+// What to check if a driver fails without a reason.
+inline constexpr const char* kCacheHint =
+    "check that its cache can be written and its disk is not full (PoCL: the folder "
+    "POCL_CACHE_DIR, or ~/.cache/pocl)";
+
 struct OpenclModule {
   cl::ProgramId program = nullptr;
   std::map<std::string, cl::KernelId> kernels;  // the kernels that have been looked up so far
