@@ -1,6 +1,7 @@
 // The part of the scheduler that handles events: advancing and failing timelines, waiting, and cancelling.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <new>
 
 #include "core/schedule.h"
@@ -77,8 +78,9 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
       return nullptr;
     }
     if (is_late()) {
-      return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", timeout_ns,
-                  " nanoseconds");
+      char seconds[32] = {};
+      std::snprintf(seconds, sizeof seconds, "%.9g", static_cast<double>(timeout_ns) / 1e9);
+      return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", seconds, " seconds");
     }
     // A wait with a timeout must not run an operation, because that may take longer than the timeout.
     if (Operation* helpful = timeout_ns < 0 ? FindHelpful(timeline, value) : nullptr) {
