@@ -101,6 +101,17 @@ fails("there is no kernel 'f'; the kernels are: g; Python calls kernels, not pro
 def f(x, other):
     "export kernel f(x: inout f32[N]) { spmd for i in N by 8 { x[i] = 1; } }"
 fails("must be those of the kernel: x", TypeError, lambda: kernelc.kernel(f))
+def g(x):
+    "export kernel h(x: inout f32[N]) { spmd for i in N by 8 { x[i] = 1; } }"
+fails("must contain a kernel with the name of the function, export kernel g(…): there is no kernel 'g'; the kernels are: h", kernelc.Error, lambda: kernelc.kernel(g))
+h = kernelc.compile(g.__doc__).h
+right = {"data": (4096, False), "shape": (3,), "typestr": "<f4", "version": 3}
+for field, value in {"shape": [3], "typestr": 5, "strides": "x", "data": 4096, "stream": "x"}.items():
+    array = type("Array", (), {"__cuda_array_interface__": right | {field: value}})()
+    fails(f"the field '{field}' of __cuda_array_interface__ must be", TypeError, lambda: h(array))
+for fields in ({"shape": (3, "x")}, {"strides": (4, 4)}, {"data": ("x", False)}):
+    array = type("Array", (), {"__cuda_array_interface__": right | fields})()
+    fails(f"the field '{[*fields][0]}' of __cuda_array_interface__ must be", TypeError, lambda: h(array))
 fails("whose name ends in .html", ValueError, lambda: module.axpy.perf().save("picture.svg"))
 ''',
     "errors of the compiler can be copied and pickled": '''

@@ -313,11 +313,32 @@ bool TensorArgument::OpenDlpack(PyObject* array, const char* name, const ArrayPl
   return TakeView(*tensor, name);
 }
 
+/// Raises TypeError for a field of `__cuda_array_interface__`. Returns false.
+bool RefuseField(const char* name, const char* field, const char* wanted) {
+  PyErr_Format(PyExc_TypeError, "'%s': the field '%s' of %s must be %s", name, field, kCudaArray,
+               wanted);
+  return false;
+}
+
+/// Whether the object is a tuple of integers.
+bool IsIntegers(PyObject* object) {
+  if (PyTuple_Check(object) == 0) return false;
+  for (Py_ssize_t n = 0; n < PyTuple_Size(object); ++n)
+    if (PyIndex_Check(PyTuple_GetItem(object, n)) == 0) return false;
+  return true;
+}
+
+bool HasValue(PyObject* field) { return field != nullptr && field != Py_None; }
+
 /// Opens an array with `__cuda_array_interface__`, version 3 or older.
 bool TensorArgument::OpenCudaArray(PyObject* array, const char* name, const ArrayPlace* place) {
   if (place != nullptr && !place->is_cuda) return RefuseGpu(name, 0, *place);
   Ref fields(PyObject_GetAttrString(array, kCudaArray));
   if (!fields) return false;
+  if (PyDict_Check(fields.get()) == 0) {
+    PyErr_Format(PyExc_TypeError, "'%s': %s must be a dictionary", name, kCudaArray);
+    return false;
+  }
   PyObject* data = PyDict_GetItemString(fields.get(), "data");  // borrowed, as all fields
   PyObject* shape = PyDict_GetItemString(fields.get(), "shape");
   PyObject* type = PyDict_GetItemString(fields.get(), "typestr");
@@ -325,12 +346,21 @@ bool TensorArgument::OpenCudaArray(PyObject* array, const char* name, const Arra
   PyObject* stream = PyDict_GetItemString(fields.get(), "stream");
   PyObject* address = nullptr;
   int is_read_only = 0;
-  if (data == nullptr || shape == nullptr || type == nullptr ||
-      PyArg_ParseTuple(data, "Op", &address, &is_read_only) == 0) {
+  if (data == nullptr || shape == nullptr || type == nullptr) {
     PyErr_Format(PyExc_TypeError, "'%s': __cuda_array_interface__ lacks data, shape or typestr",
                  name);
     return false;
   }
+  if (PyTuple_Check(data) == 0 || PyTuple_Size(data) != 2 ||
+      PyLong_Check(PyTuple_GetItem(data, 0)) == 0 ||
+      PyArg_ParseTuple(data, "Op", &address, &is_read_only) == 0)
+    return RefuseField(name, "data", "a tuple of an address and a bool");
+  if (!IsIntegers(shape)) return RefuseField(name, "shape", "a tuple of integers");
+  if (PyUnicode_Check(type) == 0) return RefuseField(name, "typestr", "a text such as '<f4'");
+  if (HasValue(strides) && (!IsIntegers(strides) || PyTuple_Size(strides) != PyTuple_Size(shape)))
+    return RefuseField(name, "strides", "None or a tuple of as many integers as the shape");
+  if (HasValue(stream) && PyIndex_Check(stream) == 0)
+    return RefuseField(name, "stream", "None or an integer");
   const char* text = PyUnicode_AsUTF8AndSize(type, nullptr);
   if (text == nullptr) return false;
   const std::optional<uint8_t> element = ElementOfTypestr(text);
@@ -350,7 +380,7 @@ bool TensorArgument::OpenCudaArray(PyObject* array, const char* name, const Arra
     view_.size[d] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
     view_.stride[d] = row_major;
     row_major *= view_.size[d];
-    if (strides == nullptr || strides == Py_None) continue;
+    if (!HasValue(strides)) continue;
     const long long bytes = PyLong_AsLongLong(PyTuple_GetItem(strides, d));
     view_.stride[d] = bytes / (view_.element_bits / 8);
     if (bytes % (view_.element_bits / 8) == 0 || view_.size[d] <= 1) continue;
@@ -360,7 +390,7 @@ bool TensorArgument::OpenCudaArray(PyObject* array, const char* name, const Arra
                  name, d, bytes);
     return false;
   }
-  if (stream != nullptr && stream != Py_None) stream_ = PyLong_AsLongLong(stream);
+  if (HasValue(stream)) stream_ = PyLong_AsLongLong(stream);
   if (PyErr_Occurred() != nullptr) return false;
   Py_INCREF(array);
   owner_ = array;

@@ -136,9 +136,16 @@ def _build(source: Source) -> cache.Entry:
 
 def diagnostics_of(source: Source, run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     """Returns the diagnostics in the object that `--json` has printed. There is none if the program has crashed."""
-    if not run.stdout.startswith("{"):
-        return []
-    return list(json.loads(source.shown(run.stdout))["diagnostics"])
+    return list(_object(source.shown(run.stdout)).get("diagnostics", []))
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Returns the object in a text, or an empty one if there is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _compile_settled(source: Source, out: pathlib.Path) -> cache.Entry:
@@ -173,8 +180,11 @@ def _compile(source: Source, out: pathlib.Path) -> tuple[dict[str, str], list[st
         if re.search(r"-D \w", text):  # the messages are those of the command line
             text += "\nnote: in Python, -D NAME=VALUE is the keyword argument defines={'NAME': VALUE}"
         raise CompileError(text or f"{program()} ended with code {run.returncode}", diagnostics)
+    kernels = _object(run.stdout).get("kernels")
+    if kernels is None:
+        raise Error(f"{program()} has not printed the kernels that it compiled: it is not the kernelc of this package, or its output is lost")
     told = [f"{one['file']}:{one['line']}: {one['message']}" if "line" in one else one["message"] for one in diagnostics]
-    return {kernel["name"]: kernel["documentation"] for kernel in json.loads(run.stdout)["kernels"]}, told
+    return {kernel["name"]: kernel["documentation"] for kernel in kernels}, told
 
 
 def _files(source: Source, out: pathlib.Path) -> list[pathlib.Path]:

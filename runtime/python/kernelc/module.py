@@ -219,7 +219,11 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
                     compiler.options(options.pop("defines", None), options.pop("opt_level", None), None))
     if options:
         raise TypeError(f"kernelc.kernel has no option '{next(iter(options))}'")
-    made = module[function.__name__]
+    name = function.__name__
+    try:
+        made = module[name]
+    except KeyError as error:
+        raise Error(f"the docstring of {name} must contain a kernel with the name of the function, export kernel {name}(…): {error.args[0]}") from None
     _check_parameters(function, made)
     return made
 
