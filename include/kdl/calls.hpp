@@ -22,10 +22,13 @@ class Owned {
   ~Owned() { free(object_); }
 
   Object* get() const { return object_; }
-  // Frees the object. Returns the place for another one.
-  Object** Receive() {
-    free(std::exchange(object_, nullptr));
-    return &object_;
+  // Calls `open` to make another object, which replaces this one if there is no error.
+  template <class Open>
+  Status Replace(Open open, kdl_context* context, const char* device) {
+    Owned made;
+    Status status(open(context, device, &made.object_));
+    if (status.ok()) std::swap(object_, made.object_);
+    return status;
   }
 
  private:

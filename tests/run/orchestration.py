@@ -54,7 +54,9 @@ CPP_17_OUTPUT = """call of kernels that are not open: NULL
 4 8 12
 call of a kernel that is not bound: NULL
 5 10 15
-launch of 'scale': the tensor for y[N] is f32[3] at a null pointer; call of a kernel that is not bound: NULL
+launch of 'scale': the tensor for y[N] is f32[3] at a null pointer; 15
+7 14 21
+kdl_kernels_bind: bound is NULL
 """
 
 

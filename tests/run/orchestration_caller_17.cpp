@@ -31,7 +31,14 @@ int main() {
   std::printf("%s\n", bound().message());
   if (!moved.scale_f32_bind(3, x, y, 5, bound).ok() || !bound().ok()) return 1;
   std::printf("%g %g %g\n", y[0], y[1], y[2]);
-  const kdl::Status unbound = moved.scale_f32_bind(3, x, nullptr, 5, bound);
-  std::printf("%s; %s\n", unbound.message(), bound().message());
+  // What fails changes nothing.
+  const kdl::Status unbound = moved.scale_f32_bind(3, x, nullptr, 6, bound);
+  y[2] = 0;
+  if (!bound().ok()) return 1;
+  std::printf("%s; %g\n", unbound.message(), y[2]);
+  if (moved.Open("hots").ok() || !moved.scale_f32(3, x, y, 7).ok()) return 1;
+  std::printf("%g %g %g\n", y[0], y[1], y[2]);
+  const kdl::Status nowhere(my_mod_scale_f32_bind(moved.get(), 3, x, y, 5, nullptr));
+  std::printf("%s\n", nowhere.message());
   return 0;
 }

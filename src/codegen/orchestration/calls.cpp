@@ -163,7 +163,8 @@ void Define(Writer& writer, const FaceCalls& calls, size_t number, Kind kind) {
                                     fmt::format("{}", number), sizes.empty() ? "NULL" : own.sizes,
                                     values.empty() ? "NULL" : own.values};
   if (kind == Kind::Async) items.insert(items.end(), {own.after, own.after_count, own.done});
-  if (kind == Kind::Bind) items.push_back(fmt::format("&{}->call", own.bound));
+  if (kind == Kind::Bind)
+    items.push_back(fmt::format("(kdl_bound_call**){}", own.bound));
   static constexpr std::string_view kFunctions[] = {"call", "call_async", "bind"};
   writer.List(fmt::format("return kdl_kernels_{}(", kFunctions[static_cast<size_t>(kind)]), items,
               ");");
@@ -223,7 +224,8 @@ void DefineBindMember(Writer& writer, const FaceCall& call) {
   writer.List("kdl::Status " + call.bind_name + "(", params, ") const {");
   writer.Line(fmt::format("  ::{} {} = {{nullptr}};", call.c_bound_type, own.made));
   writer.List(fmt::format("  kdl::Status {}(::{}(", own.status, call.c_bind_name), items, "));");
-  writer.Line(fmt::format("  {} = kdl::BoundCall({}.call);", own.bound, own.made));
+  writer.Line(
+      fmt::format("  if ({}.ok()) {} = kdl::BoundCall({}.call);", own.status, own.bound, own.made));
   writer.Line(fmt::format("  return {};", own.status));
   writer.Line("}");
 }
@@ -303,8 +305,7 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls) {
   writer.Line(" public:");
   writer.Indent();
   writer.Line("kdl::Status Open(const char* device, kdl_context* context = nullptr) {");
-  writer.Line(fmt::format("  return kdl::Status(::{}(context, device, kdl_handle.Receive()));",
-                          calls.c_open));
+  writer.Line(fmt::format("  return kdl_handle.Replace(::{}, context, device);", calls.c_open));
   writer.Line("}");
   writer.Line("/// For the C functions, such as those that end in _async.");
   writer.Line(fmt::format("const ::{}* get() const {{ return kdl_handle.get(); }}", calls.c_type));
