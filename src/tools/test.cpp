@@ -19,13 +19,17 @@
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/report.h"
+#include "support/arena.h"
 #include "support/diagnostics.h"
 #include "support/io.h"
 #include "support/json_text.h"
+#include "support/names.h"
 #include "support/near_names.h"
 #include "support/process.h"
+#include "support/render.h"
 #include "support/source.h"
 #include "syntax/limits.h"
+#include "syntax/parse.h"
 #include "tools/commands.h"
 #include "tools/loading/named_code.h"
 #include "tools/suite/suite_run.h"
@@ -64,7 +68,8 @@ std::vector<std::string> FindTestFiles(const driver::Options& options,
     } else {
       for (auto entry = fs::recursive_directory_iterator(path, error);
            entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-        if (MayBeGolden(entry->path()) && entry->is_regular_file(error))
+        // Links to nothing are kept, so that they are reported.
+        if (MayBeGolden(entry->path()) && !entry->is_directory(error))
           files.push_back(entry->path().string());
       }
     }
@@ -167,6 +172,20 @@ bool MentionsTests(std::string_view text) {
   return has("ensures") || (has("test") && has("\""));
 }
 
+/// Returns the syntax errors of a file. A file with one may contain something to test.
+std::string SyntaxErrors(const std::string& file, std::string text) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics;
+  Arena arena;
+  Names names;
+  FileId id = sources.Add(file, std::move(text));
+  syntax::ParseFile(sources, id, arena, names, diagnostics);
+  std::string errors;
+  for (const auto& diagnostic : diagnostics.all())
+    if (diagnostic->severity == Severity::Error) errors += RenderText(*diagnostic, sources, false);
+  return errors;
+}
+
 Outcome RunFile(const std::string& file, const driver::Options& options,
                 const GoldenSettings& settings) {
   if (driver::FindStdlibFile(file)) return RunContracts(file, options, settings.kernelc);
@@ -186,7 +205,9 @@ Outcome RunFile(const std::string& file, const driver::Options& options,
   if (fs::path(file).extension() != ".kdl" || settings.update) return {};
   Result<std::string> text = ReadFile(file, syntax::kMaxBytes);
   if (!text.ok()) return Failed(file, text.failure().message + "\n");
-  return MentionsTests(*text) ? RunContracts(file, options, settings.kernelc) : Outcome{};
+  if (MentionsTests(*text)) return RunContracts(file, options, settings.kernelc);
+  std::string errors = SyntaxErrors(file, std::move(*text));
+  return errors.empty() ? Outcome{} : Failed(file, std::move(errors));
 }
 
 /// Tests the files on several threads. The outcomes are in the order of the files.

@@ -58,6 +58,22 @@ def expect(what, folder, text, code, *parts, options=()):
     return file.read_text()
 
 
+def untested(folder):
+    """In a folder, files that cannot be read or parsed are failures, and others are tested nevertheless."""
+    inside = folder / "inside"
+    inside.mkdir()
+    (inside / "passing.kdl").write_text(PASSING)
+    (inside / "helper.kdl").write_text("const N = 4;\n")
+    (inside / "utf16.kdl").write_text("const N = 4;\n", encoding="utf-16")
+    (inside / "nowhere.kdl").symlink_to("nothing")
+    (inside / "wrong.kdl").write_text("export kernel f(x: in f32[N] {}\n")
+    (inside / "folder.kdl").mkdir()
+    done = subprocess.run(["kernelc", "test", inside], capture_output=True, text=True)
+    words = ("nowhere.kdl", "No such file", "utf16.kdl", "wrong.kdl:1:", "1 passed, 3 failed\n")
+    if done.returncode != 1 or any(word not in done.stdout for word in words) or "helper" in done.stdout:
+        problems.append(f"files that cannot be tested: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+
+
 def runs(pid):
     stat = pathlib.Path(f"/proc/{pid}/stat")
     return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
@@ -103,6 +119,8 @@ def main():
                    f"'//! files: {path}' is not a file of this folder")
         for command in ("args: test", "command: test ."):
             expect("a file that tests itself", folder, f"//! {command}\nconst N = 4;\n", 1, "exited with code 1, expected exit code 0")
+        expect("a syntax error", folder, "kernel (", 1, "t.kdl:1:8: error: ", "0 passed, 1 failed\n")
+        untested(folder)
         expect("no golden file", folder, "const N = 4;\n", 1, "[E0962]")
         expect("a file that fails its filter", folder, PASSING, 1, "[E0962]", options=["--filter", "no such name"])
         expect("a kernel that is not there", folder, KERNEL, 1, "has no kernel 'scal' [E0922]", "did you mean 'scale'?",
