@@ -48,9 +48,12 @@ int64_t NumberOf(const YAML::Node& node, int64_t low, int64_t high) {
   std::string text = TextOf(node, "a whole number");
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < low)
+  bool is_outside = error == std::errc::result_out_of_range && end == text.data() + text.size();
+  if (is_outside) value = text[0] == '-' ? INT64_MIN : INT64_MAX;
+  bool is_number = is_outside || (error == std::errc() && end == text.data() + text.size());
+  if (!is_number || value < low)
     FailAt(node, fmt::format("expected a whole number of at least {}, not '{}'", low, text));
-  if (value > high)
+  if (value > high || is_outside)
     FailAt(node, fmt::format("expected a whole number of at most {}, not '{}'", high, text));
   return value;
 }

@@ -165,8 +165,11 @@ Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text) {
   if (!events.is_array()) return Failure{"it is not a trace that the runtime has written"};
   try {
     return SpansOf(events);
-  } catch (const nlohmann::json::exception& error) {
-    return Failure{fmt::format("it is not a trace that the runtime has written: {}", error.what())};
+  } catch (const nlohmann::json::exception&) {
+    return Failure{
+        "it is not a trace that the runtime has written: an event lacks 'tid', 'ph', 'ts', 'dur' "
+        "or "
+        "'name', or one of them has another type"};
   }
 }
 
