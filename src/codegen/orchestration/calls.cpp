@@ -163,8 +163,7 @@ void Define(Writer& writer, const FaceCalls& calls, size_t number, Kind kind) {
                                     fmt::format("{}", number), sizes.empty() ? "NULL" : own.sizes,
                                     values.empty() ? "NULL" : own.values};
   if (kind == Kind::Async) items.insert(items.end(), {own.after, own.after_count, own.done});
-  if (kind == Kind::Bind)
-    items.push_back(fmt::format("(kdl_bound_call**){}", own.bound));
+  if (kind == Kind::Bind) items.push_back(fmt::format("(kdl_bound_call**){}", own.bound));
   static constexpr std::string_view kFunctions[] = {"call", "call_async", "bind"};
   writer.List(fmt::format("return kdl_kernels_{}(", kFunctions[static_cast<size_t>(kind)]), items,
               ");");
