@@ -37,20 +37,30 @@ std::optional<uint64_t> BitsOf(const Value* value, const ValueOf& value_of) {
                       operands.data());
 }
 
+/// Returns the length of the range between two operands, or 1 if they are not known.
+double LengthOf(const ir::Op* op, size_t first, const ValueOf& value_of) {
+  std::optional<uint64_t> lo = BitsOf(op->operand(first), value_of);
+  std::optional<uint64_t> hi = BitsOf(op->operand(first + 1), value_of);
+  if (!lo || !hi) return 1;
+  return std::max(0.0, static_cast<double>(static_cast<int64_t>(*hi - *lo)));
+}
+
+double PointsOf(const ir::Op* spmd, const ValueOf& value_of) {
+  double points = 1;
+  for (size_t binder = 0; binder < spmd->region()->params().size(); ++binder)
+    points *= LengthOf(spmd, 2 * binder, value_of);
+  for (const ir::Op* op : *spmd->region())
+    if (op->kind() == OpKind::For || op->kind() == OpKind::Loop)
+      return points * LengthOf(op, 0, value_of);
+  return points;
+}
+
 }  // namespace
 
 double CountPoints(const ir::Function& kernel, const ValueOf& value) {
   double points = 0;
-  for (const ir::Op* op : *kernel.body) {
-    if (op->kind() != OpKind::Spmd) continue;
-    double product = 1;
-    for (size_t binder = 0; binder < op->region()->params().size(); ++binder) {
-      std::optional<uint64_t> lo = BitsOf(op->operand(2 * binder), value);
-      std::optional<uint64_t> hi = BitsOf(op->operand(2 * binder + 1), value);
-      if (lo && hi) product *= std::max(0.0, static_cast<double>(static_cast<int64_t>(*hi - *lo)));
-    }
-    points += product;
-  }
+  for (const ir::Op* op : *kernel.body)
+    if (op->kind() == OpKind::Spmd) points += PointsOf(op, value);
   return points;
 }
 
