@@ -1,5 +1,6 @@
 #include "support/render.h"
 #include "support/json_text.h"
+#include "support/utf8.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,19 @@ std::string Paint(std::string_view text, const char* code, bool colour) {
 
 bool StartsCodePoint(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
+/// Returns the text with U+FFFD for bytes that are not UTF-8 and for control characters, which a terminal would obey.
+std::string Readable(std::string_view text) {
+  std::string readable;
+  while (!text.empty()) {
+    size_t length = Utf8Length(text);
+    auto first = static_cast<unsigned char>(text[0]);
+    bool is_shown = length > 0 && (first >= ' ' || first == '\t') && first != 0x7F;
+    readable += is_shown ? text.substr(0, length) : "\uFFFD";
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return readable;
+}
+
 /// Returns the source line and, below it, carets under the part of the span that is on this line. If the
 /// line is long, only the text around the span is shown.
 std::string Excerpt(Span span, const SourceManager& sources, bool colour) {
@@ -53,7 +67,7 @@ std::string Excerpt(Span span, const SourceManager& sources, bool colour) {
   for (size_t i = start; i < start + length && i - window < kLongestShownLine; ++i) {
     if (i >= line.size() || StartsCodePoint(line[i])) carets += '^';
   }
-  return fmt::format("  {}\n  {}\n", shown, Paint(carets, "32", colour));
+  return fmt::format("  {}\n  {}\n", Readable(shown), Paint(carets, "32", colour));
 }
 
 std::string Place(Span span, const SourceManager& sources) {

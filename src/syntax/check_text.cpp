@@ -6,35 +6,11 @@
 
 #include "support/diagnostics.h"
 #include "support/source.h"
+#include "support/utf8.h"
 #include "syntax/diagnostics.h"
 #include "syntax/limits.h"
 
 namespace kdl::syntax {
-
-namespace {
-
-/// Returns the length in bytes of the UTF-8 sequence at the start of `text`, or 0 if the sequence is
-/// invalid. Overlong forms, surrogates and code points above U+10FFFF are invalid.
-size_t SequenceLength(std::string_view text) {
-  auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0U; };
-  auto continues = [&](size_t i, uint32_t low = 0x80, uint32_t high = 0xBF) {
-    return byte(i) >= low && byte(i) <= high;
-  };
-  uint32_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return continues(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    bool second = continues(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
-    return second && continues(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    bool second = continues(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
-    return second && continues(2) && continues(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-}  // namespace
 
 bool CheckText(const SourceManager& sources, FileId file, DiagnosticEngine& diagnostics) {
   std::string_view text = sources.text(file);
@@ -45,7 +21,7 @@ bool CheckText(const SourceManager& sources, FileId file, DiagnosticEngine& diag
   }
   for (size_t at = 0; at < text.size();) {
     auto offset = static_cast<uint32_t>(at);
-    size_t length = SequenceLength(text.substr(at));
+    size_t length = Utf8Length(text.substr(at));
     if (text[at] == '\0') {
       diagnostics.Report(diag::NulByte, Span{file, offset, offset + 1}, at)
           .Help("save the file as UTF-8; NUL bytes occur in UTF-16 text and in binary files");
