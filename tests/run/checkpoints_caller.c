@@ -19,7 +19,7 @@ static int rank;
 
 static void check(kdl_error* error) {
   if (error == NULL) return;
-  if (rank == 0) fprintf(stderr, "%s\n", kdl_error_message(error));
+  fprintf(stderr, "%s\n", kdl_error_message(error));
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

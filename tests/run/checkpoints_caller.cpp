@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     const std::string results = Results(context, words);
     if (rank == 0) std::ofstream("results.bin", std::ios::binary) << results;
   } catch (const kdl::Error& error) {
-    if (rank == 0) std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   MPI_Finalize();
