@@ -58,7 +58,9 @@ Call CallOfProgram(const kdl::Context& context, const Run& run) {
                    {"bodies", programs::bodies},
                    {"sparse", programs::sparse},
                    {"kmeans", programs::kmeans},
-                   {"cosines", programs::cosines}};
+                   {"cosines", programs::cosines},
+                   {"waves", programs::waves},
+                   {"attention", programs::attention}};
   const auto program = kPrograms.at(run.program);
   return [&, program](const Matrix& x, Matrix& y) {
     const kdl::Device device = context.Select(run.device);
