@@ -35,6 +35,7 @@ PROGRAMS = {
     "bodies": ("N", {"steps": 2}, ["x", "y", "u", "v"]),
     "sparse": ("MK", {"steps": 2}, ["x"]),
     "train": ("NDK", {"steps": 2}, ["w", "v"]),
+    "whole_rows": ("MN", {"steps": 2}, ["y", "mean"]),
     "digits": ("NDKC", {"steps": 2}, ["w1", "b1", "w2", "b2"]),
 }
 

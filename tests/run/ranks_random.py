@@ -3,7 +3,7 @@
 
 Some of the programs compute elements from their neighbors. Others reduce values of which some depend on the blocks of the
 loop, into tensors that keep all, some or none of the loop's variables. Others compute elements in loops over rows or columns,
-which run in panels. At most 5 % of the programs may be refused.
+which run in panels, or write whole rows or columns. At most 5 % of the programs may be refused.
 
 tests/run/ranks_random.py                # a random selection of programs, which changes every day
 tests/run/ranks_random.py --programs 200
@@ -124,6 +124,47 @@ export program whole(x: in f32[M, N], y: out f32[M, N], s: i64) {{
 """
 
 
+def row_by_row(draw, shape):
+    """Returns a program whose blocks write whole rows or columns: at once, in loops, or under conditions."""
+    of_rows = draw.random() < 0.5
+    size, other = "MN" if of_rows else "NM"
+    by = f"({draw_size(draw, 'M')}, _)" if of_rows else f"(_, {draw_size(draw, 'N')})"
+
+    def element(tensor, i, c):
+        return f"{tensor}[{i}, {c}" if of_rows else f"{tensor}[{c}, {i}"
+
+    def read():
+        i = draw.choice(["i", "i", "i + 1", "i - 3", "2 * i", "i + s"])
+        return f"{element(draw.choice('xz'), i, draw.choice(['c', 'c + 1', f'{other} - 1 - c']))} else 0.5]"
+
+    store = element("y", "i", "c") + "]"
+    total = f"for c in {other} by {draw.choice([3, 8])} {{ total += sum({read()} over c); }}"
+    ways = [f"range c in {other} max 64; let e = {read()} + {read()}; {store} = e / (1.0 + abs(sum(e over c))) + total;",
+            f"for c in {other} by {draw.choice([1, 5, 16])} {{ {store} = {read()} - 0.25 * total; }}",
+            f"for c in 0..{other} {{ if c % 2 == 0 {{ {store} = {read()}; }} else {{ {store} = total - {read()}; }} }}"]
+    return f"""
+kernel whole(s: i64, x: in f32[M, N], z: in f32[M, N], y: out f32[M, N]) {{
+    spmd for i in {size} by {draw.choice([1, 3, 8])} {{
+        var total: f32[i] = 0.0;
+        {total}
+        {draw.choice(ways)}
+    }}
+}}
+export program rows(x: in f32[M, N], y: out f32[M, N], s: i64) {{
+    let a: f32[M, N] on grid by {by};
+    let b: f32[M, N] on grid by {draw.choice([by, *draw_distributions(draw, shape, 1)])};
+    let c: f32[M, N] on grid by {by};
+    copy(x, a);
+    copy(x, b);
+    for t in 0..3 {{
+        spmd whole(s + t, a, b, c);
+        {draw.choice(["swap(a, c);", "copy(c, b);", "copy(b, a);"])}
+    }}
+    copy(c, y);
+}}
+"""
+
+
 class Reductions:
     """Draws a program that reduces a matrix into several tensors in one loop."""
 
@@ -210,7 +251,7 @@ export program whole(x: in f32[M, N], w: in f32[5], {", ".join(f"{name}: out {ty
 def check_program(draw, number, folder):
     """Returns whether a random program is refused."""
     shape = draw.choice(SHAPES)
-    make = draw.choice([computed, looped, lambda *how: Reductions(*how).program()])
+    make = draw.choice([computed, looped, row_by_row, lambda *how: Reductions(*how).program()])
     body = make(draw, shape)
     ranks = math.prod(map(int, shape.split(","))) if shape else draw.randint(2, 6)
     file = folder / "random.kdl"

@@ -17,43 +17,50 @@ constexpr const char* kLaunchBefore = "launch this kernel before the `fuse`";
 constexpr const char* kPlainStore =
     "write each output once, for all elements of the blocks: `y[i, j] = …;`";
 
+bool Refuse(Obstacle& obstacle, const ir::Loc& loc, std::string reason, std::string help) {
+  obstacle = {Obstacle::Kind::Kernel, 0, "", loc, std::move(reason), std::move(help)};
+  return false;
+}
+
+bool HasNoEffects(const ir::Function& kernel, Obstacle& obstacle) {
+  const Op* first = nullptr;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (!first && !DescribeEffect(op).empty()) first = op;
+  });
+  return !first || Refuse(obstacle, first->loc(), DescribeEffect(first), kLaunchBefore);
+}
+
+bool IsOnlySpmd(const ir::Function& kernel, const std::vector<Op*>& loops, Obstacle& obstacle) {
+  if (loops.empty()) return Refuse(obstacle, kernel.loc, "it has no `spmd for`", kLaunchBefore);
+  if (loops.size() > 1)
+    return Refuse(obstacle, loops[1]->loc(), "it has several loops with `spmd for`",
+                  "write a kernel for each `spmd for`, and launch both in the `fuse`");
+  if (loops[0]->parent_region() != kernel.body)
+    return Refuse(obstacle, loops[0]->loc(), "its `spmd for` is inside another statement",
+                  kLaunchBefore);
+  return !HasStep(loops[0]) ||
+         Refuse(obstacle, loops[0]->loc(), kHasStep, "bind each index, as in `spmd for r in 0..R`");
+}
+
 class ProducerFinder {
  public:
   ProducerFinder(const ir::Function& kernel, Obstacle& obstacle)
       : kernel_(kernel), obstacle_(obstacle) {}
 
   std::optional<Producer> Find() {
-    bool found = HasNoEffects() && FindSpmd() && IsIndependentOfBlocks() && FindStores();
+    bool found = FindSpmd() && IsIndependentOfBlocks() && FindStores();
     return found ? std::optional(producer_) : std::nullopt;
   }
 
  private:
   bool Refuse(const ir::Loc& loc, std::string reason, std::string help) {
-    obstacle_ = {Obstacle::Kind::Kernel, 0, "", loc, std::move(reason), std::move(help)};
-    return false;
-  }
-
-  bool HasNoEffects() {
-    const Op* first = nullptr;
-    ir::Walk(kernel_.body, [&](const Op* op) {
-      if (!first && !DescribeEffect(op).empty()) first = op;
-    });
-    return !first || Refuse(first->loc(), DescribeEffect(first), kLaunchBefore);
+    return passes::Refuse(obstacle_, loc, std::move(reason), std::move(help));
   }
 
   bool FindSpmd() {
     producer_.kernel = &kernel_;
-    std::vector<Op*> loops = OpsOfKind(kernel_, OpKind::Spmd);
-    if (loops.empty()) return Refuse(kernel_.loc, "it has no `spmd for`", kLaunchBefore);
-    if (loops.size() > 1)
-      return Refuse(loops[1]->loc(), "it has several loops with `spmd for`",
-                    "write a kernel for each `spmd for`, and launch both in the `fuse`");
-    if (loops[0]->parent_region() != kernel_.body)
-      return Refuse(loops[0]->loc(), "its `spmd for` is inside another statement", kLaunchBefore);
-    if (HasStep(loops[0]))
-      return Refuse(loops[0]->loc(), kHasStep, "bind each index, as in `spmd for r in 0..R`");
-    producer_.spmd = loops[0];
-    return true;
+    producer_.spmd = FindOnlySpmd(kernel_, obstacle_);
+    return producer_.spmd;
   }
 
   bool IsBinder(AxisId axis) const {
@@ -114,15 +121,11 @@ class ProducerFinder {
   /// Returns which binder each index of the store is, or an empty list if the indices are not the binders.
   std::vector<size_t> BindersOf(ir::StoreOp store) const {
     const std::vector<Value*>& params = producer_.spmd->region()->params();
-    ir::Access access = store->attr<AttrKey::Access>();
     std::vector<size_t> binders;
-    for (const ir::AccessDim& dim : access.dims) {
-      bool is_plain = dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) &&
-                      IsConstant(dim.offset, 0);
-      if (!is_plain) return {};
-      auto found = std::ranges::find(params, store.index()[dim.terms[0].operand]);
-      if (found == params.end()) return {};
-      binders.push_back(static_cast<size_t>(found - params.begin()));
+    for (size_t d = 0; d < store->attr<AttrKey::Access>().dims.size(); ++d) {
+      std::optional<size_t> binder = BinderOfIndex(producer_.spmd, store.op, d);
+      if (!binder) return {};
+      binders.push_back(*binder);
     }
     std::vector<size_t> sorted = binders;
     std::ranges::sort(sorted);
@@ -169,6 +172,24 @@ const Op* FirstThatDependsOnBlock(const ir::Function& kernel,
     if (!first && DependsOnBlock(kernel, op, is_binder)) first = op;
   });
   return first;
+}
+
+const Op* FindOnlySpmd(const ir::Function& kernel, Obstacle& obstacle) {
+  std::vector<Op*> loops = OpsOfKind(kernel, OpKind::Spmd);
+  return HasNoEffects(kernel, obstacle) && IsOnlySpmd(kernel, loops, obstacle) ? loops[0] : nullptr;
+}
+
+std::optional<size_t> BinderOfIndex(const Op* spmd, const Op* store, size_t dimension) {
+  ir::StoreOp view(const_cast<Op*>(store));
+  auto access = view->attr<AttrKey::Access>();
+  const ir::AccessDim& dim = access.dims[dimension];
+  bool is_plain =
+      dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
+  if (!is_plain) return std::nullopt;
+  const std::vector<Value*>& params = spmd->region()->params();
+  auto found = std::ranges::find(params, view.index()[dim.terms[0].operand]);
+  if (found == params.end()) return std::nullopt;
+  return static_cast<size_t>(found - params.begin());
 }
 
 std::string DescribeEffect(const Op* op) {

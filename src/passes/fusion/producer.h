@@ -37,6 +37,13 @@ std::string DescribeEffect(const Op* op);
 bool HasStep(const Op* spmd);
 inline constexpr const char* kHasStep = "its `spmd for` has a step";
 
+/// Returns the only `spmd for` of a kernel, whose blocks only read and write tensors. If the kernel is not like that, returns null and
+/// states why.
+const Op* FindOnlySpmd(const ir::Function& kernel, Obstacle& obstacle);
+
+/// Returns the number of the binder that is the index of a store in this dimension, or nothing if the index is not a binder.
+std::optional<size_t> BinderOfIndex(const Op* spmd, const Op* store, size_t dimension);
+
 /// A tensor that a kernel writes with a single store.
 struct ProducedTensor {
   size_t param = 0;
