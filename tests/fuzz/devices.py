@@ -23,8 +23,8 @@ import threading
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "run" / "shared"))
-import seeds  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "run"))
+from shared import seeds  # noqa: E402
 
 ROWS, COLUMNS = 3, 40
 MOST_DEVICES = 4

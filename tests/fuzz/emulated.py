@@ -17,9 +17,9 @@ import tempfile
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "run" / "shared")]
-import seeds  # noqa: E402
-from aarch64_runtime import EMULATOR, ROOT, TOOLS, build_runtime, call  # noqa: E402
+sys.path[:0] = [str(HERE), str(HERE.parent / "run")]
+from shared import seeds  # noqa: E402
+from shared.aarch64_runtime import EMULATOR, ROOT, TOOLS, build_runtime, call  # noqa: E402
 from element_types import FORMATS, NARROW_FLOATS  # noqa: E402
 from files import File  # noqa: E402
 from lowered import after, open_tensors  # noqa: E402

@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "run" / "shared")]
-import seeds  # noqa: E402
+sys.path[:0] = [str(HERE), str(HERE.parent / "run")]
+from shared import seeds  # noqa: E402
 from files import File  # noqa: E402
 from names import FLOATS  # noqa: E402
 

@@ -3,6 +3,7 @@
 to change."""
 
 import pathlib
+import shutil
 import platform
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def untested(folder):
     """In a folder, files that cannot be read or parsed are failures, and others are tested nevertheless."""
     inside = folder / "inside"
     inside.mkdir()
-    (inside / "passing.kdl").write_text(PASSING)
+    (inside / "t.kdl").write_text(PASSING)
     (inside / "helper.kdl").write_text("const N = 4;\n")
     (inside / "utf16.kdl").write_text("const N = 4;\n", encoding="utf-16")
     (inside / "nowhere.kdl").symlink_to("nothing")
@@ -72,6 +73,7 @@ def untested(folder):
     words = ("nowhere.kdl", "No such file", "utf16.kdl", "wrong.kdl:1:", "1 passed, 3 failed\n")
     if done.returncode != 1 or any(word not in done.stdout for word in words) or "helper" in done.stdout:
         problems.append(f"files that cannot be tested: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    shutil.rmtree(inside)
 
 
 def runs(pid):

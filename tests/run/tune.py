@@ -205,8 +205,7 @@ def check_workgroups(folder):
     checks.expect("tiles of workgroups are tuned", run.returncode == 0 and trials, run.stdout + run.stderr)
     tiles = {(trial["choice"]["BM"], trial["choice"]["BN"]) for trial in trials if not trial.get("same_code")}
     start = trials[0]["start"]["BM"], trials[0]["start"]["BN"]
-    checks.expect("each of their sizes is tried", {tile[0] for tile in tiles} | {start[0]} == {16, 32, 64} and
-                  {tile[1] for tile in tiles} | {start[1]} == {16, 32}, trials)
+    checks.expect("other sizes of both are tried", all(len({one[side] for one in {*tiles, start}}) > 1 for side in (0, 1)), trials)
     checks.expect("and works", not any("failure" in trial for trial in trials), trials)
     for target in (["opencl", "--tuned", source.with_suffix(".tuned.yaml")], ["opencl"], ["reference"]):
         out = folder / f"{len(results)}.npy"

@@ -332,7 +332,6 @@ bool HasValue(PyObject* field) { return field != nullptr && field != Py_None; }
 
 /// Opens an array with `__cuda_array_interface__`, version 3 or older.
 bool TensorArgument::OpenCudaArray(PyObject* array, const char* name, const ArrayPlace* place) {
-  if (place != nullptr && !place->is_cuda) return RefuseGpu(name, 0, *place);
   Ref fields(PyObject_GetAttrString(array, kCudaArray));
   if (!fields) return false;
   if (PyDict_Check(fields.get()) == 0) {
@@ -361,6 +360,7 @@ bool TensorArgument::OpenCudaArray(PyObject* array, const char* name, const Arra
     return RefuseField(name, "strides", "None or a tuple of as many integers as the shape");
   if (HasValue(stream) && PyIndex_Check(stream) == 0)
     return RefuseField(name, "stream", "None or an integer");
+  if (place != nullptr && !place->is_cuda) return RefuseGpu(name, 0, *place);
   const char* text = PyUnicode_AsUTF8AndSize(type, nullptr);
   if (text == nullptr) return false;
   const std::optional<uint8_t> element = ElementOfTypestr(text);
