@@ -40,10 +40,10 @@ std::vector<AsyncCopy> AsyncCopies::End(int64_t thread, const AwaitedCopies& awa
            (awaited.slot && !IsInSlot(copy, *awaited.slot)) ||
            (awaited.ahead && copy.group >= self.groups - *awaited.ahead);
   };
-  auto ended = std::ranges::stable_partition(self.copies, remains);
-  std::vector<AsyncCopy> copies(std::make_move_iterator(ended.begin()),
-                                std::make_move_iterator(ended.end()));
-  self.copies.erase(ended.begin(), ended.end());
+  std::vector<AsyncCopy> copies;
+  std::vector<AsyncCopy> left;
+  for (AsyncCopy& copy : self.copies) (remains(copy) ? left : copies).push_back(std::move(copy));
+  self.copies = std::move(left);
   for (const AsyncCopy& copy : copies) Release(copy);
   return copies;
 }
