@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
-#include "codegen/llvm/ops/block_numbers.h"
 #include "codegen/llvm/optimize/finite_bits.h"
 #include "codegen/llvm/soft/soft_float.h"
 #include "ir/attr.h"
@@ -388,7 +387,6 @@ void EmitDiv(Emitter& emitter, ir::Op* op) {
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
   if (IsFloat(OperandScalar(op))) return SetComputed(emitter, op, emitter.builder.CreateFDiv(a, b));
-  if (DividesBlockNumber(op)) return emitter.Set(op->result(), emitter.builder.CreateUDiv(a, b));
   TrapOnZero(emitter, op);
   emitter.Set(op->result(), IsWorthSkipping(emitter, op, b)
                                 ? EmitSkippedDivide(emitter, a, b)
@@ -400,7 +398,6 @@ void EmitRem(Emitter& emitter, ir::Op* op) {
             Spelling(OperandScalar(op)));
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
-  if (DividesBlockNumber(op)) return emitter.Set(op->result(), emitter.builder.CreateURem(a, b));
   TrapOnZero(emitter, op);
   if (IsWorthSkipping(emitter, op, b)) {
     llvm::Value* quotient = EmittedQuotient(emitter, op);
