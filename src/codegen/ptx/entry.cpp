@@ -141,7 +141,7 @@ void PtxEmitter::Declare() {
 int64_t PtxEmitter::WorkgroupsAtOnce(int64_t bytes) const {
   constexpr int64_t kLong = 256;         // ops; a shorter kernel without f64 has enough registers
   constexpr int64_t kWithRegisters = 3;  // workgroups, if each thread keeps a block of a product
-  constexpr int64_t kMost = 6;           // workgroups, with 80 registers for each of 128 threads
+  constexpr int64_t kMost = 4;           // workgroups, with 128 registers for each of 128 threads
   // The maximum number of registers for tiles. Each thread has 128 registers if two large workgroups run at
   // the same time.
   constexpr int64_t kMostOfTiles = 64;
