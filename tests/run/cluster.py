@@ -281,6 +281,27 @@ def traps(folder):
     checks.expect("a trap says which worker", told in done.stderr, done.stdout + done.stderr)
 
 
+# Only the assertion shows that the elements of x exist.
+ASSERTED = """
+export kernel part(x: in f32[N], first: i64, y: out f32[64]) {
+    range c in 64;
+    assert(first >= 0 && first <= N - 64);
+    let t = x[first + c];
+    spmd for z in 0..1 { y[c] = t * 2.0; }
+}
+"""
+
+
+def asserted(folder):
+    """Checks that no copy is started before the assertion that its elements exist."""
+    (folder / "part.kdl").write_text(ASSERTED)
+    run = ["run", folder / "part.kdl", "--target", KIND, "--verify", "--set", "N=100", "--arg", "x=random:1", "--arg"]
+    done = teams.kernelc(*run, "first=36")
+    checks.expect("the last part", "bit for bit" in done.stdout, done.stdout + done.stderr)
+    done = teams.kernelc(*run, f"first={10**12}")
+    checks.expect("a part that does not exist", "assertion failed" in done.stderr, done.stdout + done.stderr)
+
+
 def bounds(folder):
     """Checks that no copy is started for a loop without iterations."""
     (folder / "bounded.kdl").write_text(BOUNDED)
@@ -345,6 +366,7 @@ def main():
         far_memory(folder)
         copies(folder)
         ahead(folder)
+        asserted(folder)
         bounds(folder)
         failures(folder)
         faults(folder)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ir/lookup.h"
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
@@ -103,12 +104,14 @@ bool Touches(const Op* op, const Value* memory, bool only_changes) {
   return touches;
 }
 
-/// Whether the op `moved` can be moved past `other`. Loads are moved up, and stores are moved down.
+/// Whether the op `moved` can be moved past `other`. Loads are moved up, and stores are moved down. A load stays after
+/// assertions, because only these may show that its region is in bounds.
 bool MayPass(const Op* moved, const Op* other) {
   if (!other->regions().empty() || other->info().has(ir::kTerminator) ||
       other->info().has(ir::kSyncs) || other->info().has(ir::kSuspends))
     return false;
   bool loads = moved->kind() == OpKind::Load;
+  if (loads && ir::MayTrap(other)) return false;
   if (Touches(other, ir::MemoryOf(AccessedTensor(moved)), loads)) return false;
   auto uses = [&](const Op* user, const Op* made) {
     return std::ranges::any_of(user->operands(),
