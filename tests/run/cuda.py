@@ -171,6 +171,7 @@ def groups():
     byte_groups([*target, *given])
     tf32_products(given)
     short_rows()
+    shared_blocks()
     kept_products([*target, *given])
     turn_groups(target)
     wide_pipes(target)
@@ -203,6 +204,32 @@ def short_rows():
         least = pathlib.Path(folder) / "least.kdl"
         least.write_text(LEAST)
         expect_equal("least of short rows", [least, "--target", "cuda", "--set", "R=3", "--set", "C=64", "--arg", "x=random:1"], "y")
+
+
+# The second loop reads what its core has written in the first one, without a `sync`.
+SHARED_BLOCKS = """
+export kernel means(x: in f32[R, C], y: out f32[R], z: out f32[R]) {
+    domain d = (R by 8);
+    spmd for r in d {
+        var m: f32[r] = -inf;
+        for c in C by 1024 { m = max(m, max(x[r, c] over c)); }
+        var s: f32[r] = 0.0;
+        for c in C by 1024 { s += sum(x[r, c] - m over c); }
+        y[r] = s;
+    }
+    spmd for r in d { z[r] = y[r] / (C as f32); }
+}
+"""
+
+
+def shared_blocks():
+    """Checks two loops over one domain, of which the first one keeps long rows in workgroup memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "means.kdl"
+        file.write_text(SHARED_BLOCKS)
+        for columns in ["C=1000", "C=5000"]:
+            expect_equal(f"means of {columns}", [file, "--target", "cuda", "--core-num", "3", "--set", "R=37", "--set", columns,
+                                                 "--arg", "x=random:1"], "z")
 
 
 def tf32_products(drawn):

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/op_info.h"
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/rewriting/block_loops.h"
 #include "passes/rewriting/rewrite.h"
@@ -117,6 +118,22 @@ class SpmdBlock {
     };
     return std::ranges::all_of(
         body_, [&](const Op* op) { return std::ranges::all_of(OutsideOperands(op), is_known); });
+  }
+
+  /// Returns whether no op outside of the loop accesses the tensors that its blocks write. Then it does not matter which core
+  /// handles a row. It would matter to a loop over the same domain, which may read the row without a `sync`.
+  bool WritesForItself() const {
+    std::set<const Value*> written;
+    ir::Walk(loop_->region(), [&](const Op* op) {
+      if (op->kind() == OpKind::Store)
+        written.insert(ir::MemoryOf(op->operand(ir::StoreOp::at_tensor)));
+    });
+    return !ir::AnyBelow(kernel_.body, [&](const Op* op) {
+      return !IsInside(op, loop_) && std::ranges::any_of(op->operands(), [&](const Value* operand) {
+        return operand->type()->kind == ir::TypeKind::Tensor &&
+               written.contains(ir::MemoryOf(operand));
+      });
+    });
   }
 
  private:
@@ -237,8 +254,8 @@ class RowKeeper {
   void KeepRows() {
     int64_t columns = MostColumns();
     if (columns < kLongRow) return;
-    bool has_own_blocks =
-        block_.loop()->results().empty() && block_.blocks().size() == 1 && block_.UsesOnlyRows();
+    bool has_own_blocks = block_.loop()->results().empty() && block_.blocks().size() == 1 &&
+                          block_.UsesOnlyRows() && block_.WritesForItself();
     b_.StandAt(has_own_blocks ? block_.loop() : block_.loop()->region()->terminator());
     for (const Value* block : block_.blocks()) {
       AxisId axis = block->type()->axes[0];
