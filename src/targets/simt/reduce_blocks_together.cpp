@@ -79,7 +79,8 @@ class BlockLoop {
   bool IsOfLoop(const Value* value) const { return MadeIn(value) == loop_->region(); }
   bool IsWide(const Op* elementwise) const { return Contains(elementwise->operands(), block_); }
 
-  /// Finds the block over which the loop runs.
+  /// Finds the block over which the loop runs. Its axis must cover a dimension: then all blocks but the last are full. Windows
+  /// can begin where an iteration begins, too, but end anywhere.
   bool FindBlock() {
     if (ConstantOf(loop_->operand(ir::LoopOp::at_lo)) != 0) return false;
     for (Op* op : *loop_->region()) {
@@ -87,7 +88,8 @@ class BlockLoop {
       if (block_) return false;
       block_ = op->result();
     }
-    return block_ && ConstantOf(loop_->operand(ir::LoopOp::at_step)) == Extent();
+    return block_ && kernel_.axis(axis()).domain &&
+           ConstantOf(loop_->operand(ir::LoopOp::at_step)) == Extent();
   }
 
   /// Finds the reductions and the axes of rows. Returns false if the loop does anything that cannot be computed for all
