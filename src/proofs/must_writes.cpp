@@ -99,12 +99,46 @@ PointSet MustWrites::WrittenByIterations(Op* loop, const Value* memory) {
     }
   }
   written = WithoutPoints(ForEvery(written, unknown), loop);
-  for (size_t i = loop->region()->params().size(); i-- > 0;) {
-    const Value* binder = loop->region()->param(i);
-    if (LoopEndsOf(binder)) written = Leave(binder, written);
+  PointSet all = instances_.None();
+  for (const Binders& binders : OrdersOfLeaving(loop)) {
+    PointSet left = written;
+    for (size_t i = 0; i < binders.size(); ++i)
+      left = Leave(binders[i], left, std::span(binders).first(i));
+    all |= left;
   }
   instances_.context().Allow(kStepsOfQuestion);
-  return written.Joined();
+  return all.Joined();
+}
+
+/// Returns the orders in which the loop's variables may be eliminated; usually one, which begins with the innermost one. Variables
+/// that choose tables of parts come after the numbers of these parts: in each of its tables, the parts cover a dimension. If
+/// variables choose tables for each other, only some tables count in each order.
+std::vector<MustWrites::Binders> MustWrites::OrdersOfLeaving(const Op* loop) const {
+  bool has_order = true;
+  auto order = [&](bool innermost_first) {
+    Binders left;
+    for (const Value* param : loop->region()->params()) {
+      if (LoopEndsOf(param)) left.push_back(param);
+    }
+    if (innermost_first) std::ranges::reverse(left);
+    auto chooses = [&](const Value* value) {
+      return std::ranges::any_of(instances_.ragged(), [&](const Ragged& ragged) {
+        return Contains(left, ragged.binder) && Contains(ragged.tables, value);
+      });
+    };
+    Binders order;
+    while (!left.empty()) {
+      auto next = std::ranges::find_if_not(left, chooses);
+      has_order &= next != left.end();
+      if (next == left.end()) next = left.begin();
+      order.push_back(*next);
+      left.erase(next);
+    }
+    return order;
+  };
+  Binders first = order(true);
+  if (has_order) return {first};
+  return {first, order(false)};
 }
 
 /// Returns the variables that depend on the loop's iterations or points but are not iteration numbers.
@@ -152,8 +186,9 @@ PointSet MustWrites::ForEvery(PointSet written, const std::vector<std::string>& 
   return some - missed;
 }
 
-PointSet MustWrites::Leave(const Value* binder, PointSet written) {
-  if (binder->type()->kind != ir::TypeKind::Block) return LeaveNumbers(binder, written);
+PointSet MustWrites::Leave(const Value* binder, PointSet written,
+                           std::span<const Value* const> gone) {
+  if (binder->type()->kind != ir::TypeKind::Block) return LeaveNumbers(binder, written, gone);
   if (!instances_.ConstantExtent(binder)) return LeaveBlocks(binder, written);
   AtomId number = instances_.terms().NumberAtom(binder);
   written = ForEvery(written, VariablesWithFactor(written, number)) & instances_.Iterations(binder);
@@ -276,8 +311,9 @@ PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number
 }
 
 /// Eliminates a scalar loop variable. If the variable is the number of a block of size B, as in `b * B`, each
-/// index is in one of these blocks.
-PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
+/// index is in one of these blocks. Parts count only if the variables that choose their tables are not `gone` yet.
+PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written,
+                                  std::span<const Value* const> gone) {
   Terms& terms = instances_.terms();
   AtomId atom = terms.ScalarAtom(binder);
   std::string number = instances_.VariableName(atom);
@@ -290,8 +326,12 @@ PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
     }
   }
   for (const Ragged& ragged : instances_.ragged()) {
-    if (ragged.binder != binder) continue;
-    left |= LeaveRagged(ragged, number, written & iterations);
+    // What depends on the variable must hold whatever the table contains, unless the parts cover a dimension.
+    if (ragged.binder != binder && !Contains(ragged.tables, binder)) continue;
+    bool is_fixed = std::ranges::none_of(ragged.tables,
+                                         [&](const Value* table) { return Contains(gone, table); });
+    if (is_fixed && ragged.binder == binder)
+      left |= LeaveRagged(ragged, number, written & iterations);
     Instances::Names bounds = instances_.VariablesOf(ragged.lower);
     bounds.merge(instances_.VariablesOf(ragged.upper));
     bounds.erase(number);

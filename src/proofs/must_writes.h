@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "proofs/barriers.h"
@@ -44,7 +45,8 @@ class MustWrites {
   PointSet AtAnyPoint(const PointSet& written);
   PointSet WithoutPoints(const PointSet& written, const ir::Op* loop) const;
 
-  PointSet Leave(const ir::Value* binder, PointSet written);
+  using Binders = std::vector<const ir::Value*>;
+  PointSet Leave(const ir::Value* binder, PointSet written, std::span<const ir::Value* const> gone);
   PointSet LeaveBlocks(const ir::Value* block, PointSet written);
   std::vector<std::string> VariablesWithFactor(const PointSet& written, AtomId number) const;
   PointSet LeaveBlockNumbers(const Product& product, const ir::Value* binder,
@@ -53,10 +55,12 @@ class MustWrites {
                           const std::vector<std::string>& variables, const Affine& after,
                           const Affine& end);
   PointSet LeaveRagged(const Ragged& ragged, const std::string& number, const PointSet& written);
-  PointSet LeaveNumbers(const ir::Value* binder, PointSet written);
+  PointSet LeaveNumbers(const ir::Value* binder, PointSet written,
+                        std::span<const ir::Value* const> gone);
   PointSet ForEvery(PointSet written, const std::vector<std::string>& variables);
   PointSet AnyOfGrid(const PointSet& written, const PointSet& grid,
                      const std::vector<std::string>& variables, const PointSet& exists);
+  std::vector<Binders> OrdersOfLeaving(const ir::Op* loop) const;
   std::vector<std::string> OpaqueOf(const PointSet& written, const ir::Op* loop) const;
   std::vector<std::string> CoreVariables(const PointSet& written) const;
 

@@ -65,8 +65,8 @@ struct Parts {
   /// Added to both bounds; null if they are not shifted: with accesses to [begin[e] + r], the loop
   /// `for r in 0..length[e]` handles the part begin[e] .. begin[e] + length[e].
   const ir::Value* shift = nullptr;
-  /// Loop variables of the spmd that choose a table for the parts, as %b in off[b, e] .. off[b, e + 1]. `binder` is none of
-  /// them, and is in a loop inside of theirs.
+  /// Loop variables that choose a table for the parts, as %b in off[b, e] .. off[b, e + 1]. `binder` is none of them. They
+  /// are those of the same loop, or of loops around it.
   std::vector<const ir::Value*> tables = {};
 
   /// The spmd or loop whose iterations handle the parts.

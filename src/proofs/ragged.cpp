@@ -153,13 +153,18 @@ class RaggedFinder {
  public:
   explicit RaggedFinder(Terms& terms) : terms_(terms) {}
 
-  /// Adds the parts that the loop handles. Their numbers are those of an spmd, or of a loop between the spmd and this one.
+  /// Adds the parts that the loop handles. Their numbers are those of an spmd, or of a loop between the spmd and this one. Tables
+  /// are chosen by other variables of the spmd, or by loops around that of the number.
   void AddPartsOf(Op* walk, const Op* loop) {
-    std::vector<const Value*> outer;
-    for (const Value* binder : NumbersAround(walk, loop)) {
-      Add({{walk, binder, loop}}, outer);
-      for (const Value* shift : ShiftsIn(loop)) Add({{walk, binder, loop, shift}}, outer);
-      outer.push_back(binder);
+    std::vector<const Value*> numbers = NumbersAround(walk, loop);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      std::vector<const Value*> others;
+      for (size_t k = 0; k < numbers.size(); ++k) {
+        bool is_of_spmd = numbers[k]->parent_region()->parent() == walk;
+        if (k < i || (k > i && is_of_spmd)) others.push_back(numbers[k]);
+      }
+      Add({{walk, numbers[i], loop}}, others);
+      for (const Value* shift : ShiftsIn(loop)) Add({{walk, numbers[i], loop, shift}}, others);
     }
   }
 
@@ -194,18 +199,19 @@ class RaggedFinder {
     return numbers;
   }
 
-  /// Finds the loop variables in `outer` that choose a table for the parts. Returns false if the bounds depend on others.
-  static bool FindTables(Ragged& part, const std::vector<const Value*>& outer) {
+  /// Finds the loop variables in `others` that choose a table for the parts. Returns false if the bounds depend on any
+  /// further ones.
+  static bool FindTables(Ragged& part, const std::vector<const Value*>& others) {
     if (auto chain = TablesOfChain(part)) {
       part.tables = *std::move(chain);
       return std::ranges::all_of(part.tables,
-                                 [&](const Value* value) { return Contains(outer, value); });
+                                 [&](const Value* value) { return Contains(others, value); });
     }
-    Agreed begin{part.binder, outer};
-    Agreed end{part.binder, outer};
+    Agreed begin{part.binder, others};
+    Agreed end{part.binder, others};
     bool is_known = begin.IsAgreed(part.from()) && end.IsAgreed(part.to()) &&
                     (!part.shift || begin.IsAgreed(part.shift));
-    for (const Value* value : outer) {
+    for (const Value* value : others) {
       if (Contains(begin.chosen, value) || Contains(end.chosen, value))
         part.tables.push_back(value);
     }
@@ -213,8 +219,8 @@ class RaggedFinder {
     return is_known && begin.varies && (begin.reads || end.reads);
   }
 
-  void Add(Ragged part, const std::vector<const Value*>& outer) {
-    if (!FindTables(part, outer)) return;
+  void Add(Ragged part, const std::vector<const Value*>& others) {
+    if (!FindTables(part, others)) return;
     part.lower = terms_.PolyOfValue(part.from());
     part.upper = terms_.PolyOfValue(part.to());
     if (part.shift) {
