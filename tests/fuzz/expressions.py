@@ -1,7 +1,7 @@
 """Random expressions of a given type, which only use the allowed ranges."""
 
 from element_types import SCALES
-from names import FLOATS, INTEGERS, NUMBERS
+from names import FLOATS, INTEGERS, NUMBERS, USED_ELSEWHERE
 from reductions import Reductions
 from tree import expr, text
 
@@ -26,6 +26,11 @@ class Expressions(Reductions):
         return self.random.choice(list(items))
 
     def fresh(self, stem):
+        """Returns a new name. Files with `odd_names` have some that are also used elsewhere."""
+        if self.odd_names and self.chance(0.3):
+            stem = self.pick(USED_ELSEWHERE)
+            self.names[stem] += 1
+            return stem if self.names[stem] == 1 else f"{stem}_{self.names[stem]}"
         self.names[stem] += 1
         return f"{stem}{self.names[stem]}"
 

@@ -20,6 +20,8 @@ class File(Programs):
         self.names = collections.Counter()
         self.fns, self.tile_fns, self.callees = [], [], []
         self.indices = self.choices = 0
+        self.odd_names = self.chance(0.1)
+        self.shows["names used elsewhere"] += self.odd_names
         self.extents = {}
         self.device = ""
         self.sizes = {name: self.random.choice(SIZES) for name in "ABC"[:self.random.randint(1, 3)]}
@@ -35,7 +37,7 @@ class File(Programs):
             return
         if self.chance(0.4):
             self.sizes["A"] = self.random.choice(LARGE)
-        drawn = self.pick([self.convolution, self.matrices, self.layers, self.stencil, self.pixels, self.attention, self.rows, self.transposes, self.packs, self.appends] + [self.kernel] * 8)
+        drawn = self.pick([self.convolution, self.matrices, self.layers, self.stencil, self.pixels, self.attention, self.rows, self.transposes, self.packs, self.appends, self.imitations, self.imitations] + [self.kernel] * 8)
         self.tree = text(self.helpers, "export ", drawn("k"))
 
     def devices(self):

@@ -5,6 +5,7 @@ import dataclasses
 
 from names import FLOATS, INTEGERS, NUMBERS, Scope, Tensor, Value
 from appends import Appends
+from imitations import Imitations
 from tree import statements, text
 
 MOST_DEPTH = 2
@@ -20,7 +21,7 @@ class Callee:
     launched: bool
 
 
-class Programs(Appends):
+class Programs(Appends, Imitations):
     """Generates programs for a file. `callees` are the file's kernels and programs, and `device` is the name
     of its only device, if it declares one."""
 
