@@ -84,13 +84,12 @@ bool ReadYaml(const std::string& path, const std::string& text, SourceManager& s
               const std::function<void(const YAML::Node& root)>& use,
               const std::function<void(Span at, const std::string& fault)>& report) {
   sources.Add(path, text);
-  auto report_at = [&](const YAML::Mark& at, size_t length, const std::string& fault) {
-    Span span;
-    if (!at.is_null()) {
-      span = sources.FindSpan(path, static_cast<uint32_t>(at.line) + 1,
-                              static_cast<uint32_t>(at.column) + 1, static_cast<uint32_t>(length));
-    }
-    report(span, fault);
+  auto report_at = [&](const YAML::Mark& mark, size_t length, const std::string& fault) {
+    // The node of an empty file has no place.
+    const YAML::Mark at = mark.is_null() ? YAML::Mark() : mark;
+    report(sources.FindSpan(path, static_cast<uint32_t>(at.line) + 1,
+                            static_cast<uint32_t>(at.column) + 1, static_cast<uint32_t>(length)),
+           fault);
   };
   try {
     CheckNesting(text);

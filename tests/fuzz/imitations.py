@@ -65,7 +65,7 @@ class Imitations(Packs):
         return text(f"atomic {tensor.name}[clamp({place}, 0, M + N)] {self.pick(['+=', '-=', '^='])} ", value, ";\n")
 
     def number(self, scope):
-        return self.pick([value.name for value in scope.lets if value.type == "i64"] + ["7", "M * N", "(N + 6) / 7"])
+        return self.pick([value.name for value in scope.lets if value.type == "i64"] + ["(7 as i64)", "M * N", "(N + 6) / 7"])
 
     # Loops over the cores' numbers.
 
@@ -84,7 +84,7 @@ class Imitations(Packs):
         total, count = self.fresh("total"), self.fresh("n")
         factors = [self.number(scope), self.number(scope)]
         lines, head, _ = self.shared_out(total, count)
-        divisors = [factor if factor in ("7", "f1") else f"({factor} | 1)" for factor in [*factors, self.number(scope)]]
+        divisors = [factor if factor in ("(7 as i64)", "f1") else f"({factor} | 1)" for factor in [*factors, self.number(scope)]]
         quotient, rest, digit = (self.fresh(stem) for stem in ("quotient", "rest", "digit"))
         inner = self.of(scope, numbers=[count, quotient, rest, digit])
         self.shows["own distribution"] += 1

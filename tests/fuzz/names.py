@@ -9,11 +9,11 @@ FLOATS = NARROW_FLOATS + ["f32", "f64"]
 NUMBERS = INTEGERS + FLOATS
 SUMS = {**{float_: "f32" for float_ in NARROW_FLOATS}, "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}  # result of sum, prod, dot
 # Names that passes, code generators or the languages of generated code use, too.
-USED_ELSEWHERE = ["kdl_core", "kdl_cores", "kdl_n", "core", "cores", "args", "launch", "thread", "tid", "div", "rem", "mul", "select", "make_block",
+USED_ELSEWHERE = ["kdl_core", "kdl_cores", "kdl_n", "core", "args", "launch", "thread", "tid", "div", "rem", "mul", "select", "make_block",
                   "elementwise", "block_start", "i_start", "x_part", "div_1", "tile", "buffer", "workspace", "slot", "scratch", "index", "start",
                   "size", "count", "int64_t", "float", "double", "half", "uint", "char", "bool_", "NULL", "restrict", "inline", "goto", "switch",
                   "template", "this", "new", "delete", "class", "static", "volatile", "private", "global", "barrier", "get_group_id", "printf",
-                  "abort", "std", "main", "self", "lambda", "entry", "r0", "rd1", "rax", "xmm0"]
+                  "abort", "std", "self", "lambda", "entry", "r0", "rd1", "rax", "xmm0"]
 
 
 @dataclasses.dataclass(frozen=True)
