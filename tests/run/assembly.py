@@ -8,7 +8,7 @@ instructions on levels that have them, without conversions. On processors withou
 the elements at an edge are handled in a loop, not with a branch for each element. A convolution handles three
 terms together. Their rows share elements, which are loaded again, and the accumulators must stay in registers
 there, too. Integers of 8 and 16 bits use the instructions for them. The address of a row is computed once
-for all loops over its elements."""
+for all loops over its elements. A reduction of rows has one loop for single rows, also where several rows may be processed together."""
 
 import dataclasses
 import pathlib
@@ -184,13 +184,38 @@ def check_rows(folder):
     return problems
 
 
+SUMS = """
+export kernel reduced(x: in f32[R, C], y: out f32[R]) {{
+    spmd for r in R by 8 {{
+        range c in C max 4096;
+        y[r] = {0}(x[r, c] over c);
+    }}
+}}
+"""
+
+
+def check_single_rows(folder):
+    """Rows of x are reduced four at a time if x does not fit into the last cache, and otherwise one by one. A maximum is computed
+    with 32 accumulators at first, and exactly, with 64, if there was a NaN or a zero. Each of these ways exists once."""
+    problems = []
+    for reduction, expected in (("sum", [64, 64]), ("max", [64, 32, 64])):
+        (folder / "rows.kdl").write_text(SUMS.format(reduction))
+        subprocess.run(["kernelc", "build", folder / "rows.kdl", "--emit", "ir", "--stop-after=expand-tiles",
+                        "--target", "host?isa=x86-64-v3", "-o", folder], check=True, timeout=300)
+        steps = [int(step) for step in re.findall(r" in 0 \.\. %and\.?\d* step (\d+) carry", (folder / "rows.kir").read_text())]
+        if steps != expected:
+            problems.append(f"x86-64-v3: loops of {reduction} over rows have steps {steps}, not {expected}")
+    return problems
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="assembly-") as name:
         folder = pathlib.Path(name)
         problems = [problem for level in LEVELS for problem in check(level, folder)]
-        problems += [*of_halves(folder), *check_edges(folder), *check_windows(folder), *check_bytes(folder), *check_rows(folder)]
+        problems += [*of_halves(folder), *check_edges(folder), *check_windows(folder), *check_bytes(folder), *check_rows(folder),
+                     *check_single_rows(folder)]
     print("\n".join(problems))
-    print(f"{len(LEVELS) + len(OF_HALVES) + 4 - len(problems)} passed, {len(problems)} failed")
+    print(f"{len(LEVELS) + len(OF_HALVES) + 6 - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)
 
 

@@ -37,13 +37,18 @@ int64_t LaneWidth(const Expander& e, const LaneWalk& walk) {
 }  // namespace
 
 LaneAccumulators::LaneAccumulators(Expander& e, const LaneWalk& walk)
-    : e_(e),
-      walk_(walk),
-      width_(LaneWidth(e, walk)),
-      in_any_order_(std::ranges::all_of(walk.folds, IsExtremumOfIntegers)),
-      vectors_(static_cast<size_t>(
-          std::min(in_any_order_ ? kAnyOrderVectors : kLanes, kLanes / width_))) {
-  NoteAccumulators(e, walk.folds[0].op, walk.folds.size() * vectors_);
+    : e_(e), walk_(walk), width_(LaneWidth(e, walk)) {
+  NoteAccumulators(e, walk.folds[0].op, walk.folds.size() * vectors());
+}
+
+size_t LaneAccumulators::vectors() const {
+  return static_cast<size_t>(std::min(in_any_order() ? kAnyOrderVectors : kLanes, kLanes / width_));
+}
+
+bool LaneAccumulators::in_any_order() const {
+  return std::ranges::all_of(walk_.folds, [this](const Accumulation& fold) {
+    return IsExtremumOfIntegers(fold) || Watches(fold);
+  });
 }
 
 Values LaneAccumulators::Identities() const {
@@ -62,7 +67,7 @@ Values LaneAccumulators::Starts() {
 }
 
 Values LaneAccumulators::Start(const Accumulation& fold) {
-  Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
+  Values lanes(vectors(), e_.b.Splat(fold.identity, width_));
   if (Watches(fold)) {
     Value* none = e_.b.Splat(e_.b.Int(WatchType(fold)->scalar, 0), width_);
     lanes.resize(Slots(fold), none);
@@ -77,7 +82,7 @@ Values LaneAccumulators::Start(const Accumulation& fold) {
 void LaneAccumulators::AccumulateChunk(std::span<Value*> lanes, int64_t skipped,
                                        const Chunk& chunk) {
   std::vector<Values> terms = walk_.terms(chunk, skipped);
-  size_t vector = static_cast<size_t>(skipped / width_) % vectors_;
+  size_t vector = static_cast<size_t>(skipped / width_) % vectors();
   auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
   for (size_t i = 0; i < walk_.folds.size(); ++i) {
     const Accumulation& fold = walk_.folds[i];
@@ -87,7 +92,7 @@ void LaneAccumulators::AccumulateChunk(std::span<Value*> lanes, int64_t skipped,
     };
     if (Watches(fold)) {
       Value*& watch = *(lane - static_cast<std::ptrdiff_t>(vector) +
-                        static_cast<std::ptrdiff_t>(vectors_ + vector % kWatches));
+                        static_cast<std::ptrdiff_t>(vectors() + vector % kWatches));
       keep(watch, Watch(fold, watch, terms[i][0]));
       keep(*lane, Extremum(fold, terms[i][0], *lane));
     } else {
@@ -101,7 +106,7 @@ Values LaneAccumulators::Finished(std::span<Value* const> lanes) {
   Values results;
   auto first = lanes.begin();
   for (const Accumulation& fold : walk_.folds) {
-    auto after = first + static_cast<std::ptrdiff_t>(vectors_);
+    auto after = first + static_cast<std::ptrdiff_t>(vectors());
     results.push_back(Finish(fold, Values(first, after)));
     first = after;
   }
@@ -125,7 +130,7 @@ bool LaneAccumulators::MayWatch(const Accumulation& fold) const {
 }
 
 size_t LaneAccumulators::Slots(const Accumulation& fold) const {
-  return vectors_ + (Watches(fold) ? kWatches : 0);
+  return vectors() + (Watches(fold) ? kWatches : 0);
 }
 
 ir::Type LaneAccumulators::WatchType(const Accumulation& fold) {
@@ -148,7 +153,7 @@ Values LaneAccumulators::FinishedQuickly(std::span<Value* const> lanes, Value*& 
   Values results;
   auto first = lanes.begin();
   for (const Accumulation& fold : walk_.folds) {
-    auto after = first + static_cast<std::ptrdiff_t>(vectors_);
+    auto after = first + static_cast<std::ptrdiff_t>(vectors());
     if (!Watches(fold)) {
       results.push_back(Finish(fold, Values(first, after)));
       first = after;

@@ -12,7 +12,8 @@ constexpr int64_t kLanes = 64;
 
 /// The accumulators of reductions in 64-lane order: for each reduction, 64 / L vectors of L lanes.
 ///
-/// Minima and maxima of integers are the same in any order, so they have at most four vectors.
+/// Minima and maxima of integers are the same in any order, so they have at most four vectors. So have those of floats while NaN
+/// are watched for.
 ///
 /// On processors whose instructions for the maximum ignore NaN and the signs of zeros, a maximum of floats can be computed with
 /// these instructions first, while NaN are watched for. If there was a NaN, or if the result is a zero, the row has to be reduced
@@ -22,14 +23,13 @@ class LaneAccumulators {
   LaneAccumulators(Expander& e, const LaneWalk& walk);
 
   int64_t width() const { return width_; }  ///< the number of lanes in a vector
-  size_t vectors() const {
-    return vectors_;
-  }  ///< the number of vectors for the lanes of one reduction
+  /// Returns the number of vectors for the lanes of one reduction.
+  size_t vectors() const;
   /// Whether the elements that are left over after whole iterations may be accumulated in the first vector.
-  bool in_any_order() const { return in_any_order_; }
+  bool in_any_order() const;
   /// Returns the number of elements of an iteration before those of a vector of accumulators.
   int64_t VectorStart(size_t vector) const { return static_cast<int64_t>(vector) * width_; }
-  int64_t LanesPerIteration() const { return static_cast<int64_t>(vectors_) * width_; }
+  int64_t LanesPerIteration() const { return static_cast<int64_t>(vectors()) * width_; }
 
   Values Identities() const;
   /// Returns the accumulators of all reductions before the first term.
@@ -67,8 +67,6 @@ class LaneAccumulators {
   Expander& e_;
   const LaneWalk& walk_;
   int64_t width_;
-  bool in_any_order_;
-  size_t vectors_;
   bool watches_ = false;
 };
 

@@ -54,26 +54,13 @@ class LaneFolds {
     int64_t lanes = axis == walk_.tile_buffers[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
     ir::AxisList around = walk_.kept;
     if (lanes > 1) around.pop_back();
-    auto fold = [&](int64_t rows) {
-      MakeElementwiseLoop(e_, walk_.folds[0].op, around, walk_.position, [&] {
-        if (lanes > 1) {
-          FoldRow(axis, lanes, rows);
-        } else {
-          Store(rows_.Fold(), {});
-        }
-      });
-      return Values();
-    };
-    int64_t rows = walk_.together ? RowsTogether(lanes) : 1;
-    if (rows == 1) {
-      fold(1);
-      return;
-    }
-    // There are two separate loops, so that the registers that several rows need do not slow down the loop
-    // over single rows.
-    MakeIf(
-        e_.b, walk_.together, std::vector<ir::Type>(), [&] { return fold(rows); },
-        [&] { return fold(1); });
+    MakeElementwiseLoop(e_, walk_.folds[0].op, around, walk_.position, [&] {
+      if (lanes > 1) {
+        FoldAxis(axis, lanes);
+      } else {
+        Store(rows_.Fold(), {});
+      }
+    });
   }
 
  private:
@@ -89,16 +76,26 @@ class LaneFolds {
       StoreChunk(e_, folded[i], walk_.tile_buffers[i], walk_.position, chunk);
   }
 
-  /// Emits vectors of reduced values along the axis. Processes `rows` rows at a time while at least that many
-  /// rows are left.
-  void FoldRow(ir::AxisId axis, int64_t lanes, int64_t rows) {
+  /// Emits vectors of reduced values along the axis. Full vectors whose rows come from memory are reduced several rows at a time,
+  /// in a loop of their own, so that the registers that several rows need do not slow down the loop over single rows.
+  void FoldAxis(ir::AxisId axis, int64_t lanes) {
     Window row = e_.WindowOf(walk_.folds[0].op, axis);
-    MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
-      Value* left = e_.b.Sub(row.hi, base);
-      Value* count = e_.b.Min(left, e_.b.I64(lanes));
+    Value* rest = row.lo;
+    if (int64_t rows = walk_.together ? RowsTogether(lanes) : 1; rows > 1) {
+      Value* full = RoundDown(e_, row.size, lanes);
+      rest = e_.b.Add(row.lo, e_.b.Select(walk_.together, full, e_.b.I64(0)));
+      FoldVectors({axis, row.lo, rest}, lanes, rows);
+    }
+    FoldVectors({axis, rest, row.hi}, lanes, 1);
+  }
+
+  /// Emits vectors of reduced values. `rows` rows are processed together; if it is not 1, all vectors must be full.
+  void FoldVectors(const Stretch& stretch, int64_t lanes, int64_t rows) {
+    MakeLoop(e_.b, {stretch.begin, stretch.end, lanes}, [&](Value* base) {
+      Value* count = e_.b.I64(lanes);
+      if (rows == 1) count = e_.b.Min(e_.b.Sub(stretch.end, base), count);
       Values vectors;
       for (Value* identity : lanes_.Identities()) vectors.push_back(e_.b.Splat(identity, lanes));
-      Value* end = e_.b.Add(base, count);
       auto put = [&](const Values& before, Value* index, const Values& folded) {
         Value* is_before = ChunkOf(e_, e_.b.Sub(index, base), lanes).mask;
         Values after;
@@ -106,23 +103,20 @@ class LaneFolds {
           after.push_back(e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes)));
         return after;
       };
-      Value* first = base;
-      if (rows > 1) {
-        first = e_.b.Add(base, RoundDown(e_, count, rows));
-        vectors = MakeLoop(e_.b, {base, first, rows}, vectors, [&](Value* index, Values before) {
-          for (const auto& [row, folded] : FoldTogether({axis, index, rows}))
+      auto fold = [&](Value* index, Values before) {
+        if (rows > 1) {
+          for (const auto& [row, folded] : FoldTogether({stretch.axis, index, rows}))
             before = put(before, row, folded);
           return before;
-        });
-      }
-      vectors = MakeLoop(e_.b, {first, end}, vectors, [&](Value* index, const Values& before) {
-        walk_.position[axis] = index;
+        }
+        walk_.position[stretch.axis] = index;
         return put(before, index, rows_.Fold());
-      });
-      walk_.position[axis] = base;
+      };
+      vectors = MakeLoop(e_.b, {base, e_.b.Add(base, count), rows}, vectors, fold);
+      walk_.position[stretch.axis] = base;
       // If the row's last vector fits into the buffer, it is stored whole, because nothing reads the excess
       // elements.
-      bool fits = e_.Extent(axis) % lanes == 0;
+      bool fits = rows > 1 || e_.Extent(stretch.axis) % lanes == 0;
       Store(vectors, fits ? Chunk{lanes} : ChunkOf(e_, count, lanes));
     });
   }
