@@ -42,6 +42,9 @@
 // a launch uses no more cores than that. The option `cores` lets only the first cores get blocks.
 //
 // The number of blocks is correct for every lo and hi. If lo may be negative, hi - lo is computed as a u64.
+//
+// Numbers and counts of blocks are not negative, and no count is 0 where a number is divided by it. Code generators do not know
+// that, so `max` says it: they need not round down then, or test the divisor.
 
 namespace kdl::cpu {
 
@@ -71,16 +74,18 @@ class Distributor {
       SetName(counts.back(), binders[b], "count");
       total = total ? builder_.Mul(total, counts.back()) : counts.back();
     }
-    Op* loop = op->attr<AttrKey::Distribute>() == ir::DistributionKind::Dynamic
-                   ? MakeDynamicLoop(op, total)
-                   : MakeShareLoop(builder_, op, core_id, TotalFor(core_id, total), core_num);
+    Op* loop =
+        op->attr<AttrKey::Distribute>() == ir::DistributionKind::Dynamic
+            ? MakeDynamicLoop(op, total)
+            : MakeShareLoop(builder_, op, core_id, AtLeastZero(TotalFor(core_id, total)), core_num);
 
     Value* rest = loop->region()->param(0);
+    if (binders.size() > 1) rest = AtLeastZero(rest);
     std::vector<Value*> numbers(binders.size());
     for (size_t at = binders.size(); at-- > 0;) {
       size_t b = walk.order[at];
-      numbers[b] = at == 0 ? rest : builder_.Rem(rest, counts[b]);
-      if (at > 0) rest = builder_.Div(rest, counts[b]);
+      numbers[b] = at == 0 ? rest : builder_.Rem(rest, AtLeastOne(counts[b]));
+      if (at > 0) rest = builder_.Div(rest, AtLeastOne(counts[b]));
     }
     for (size_t b = 0; b < binders.size(); ++b) {
       Value* value = ranges[b].Start(numbers[b]);
@@ -156,8 +161,8 @@ class Distributor {
 
   Value* CeilDiv(Value* a, Value* b) {
     Value* one = builder_.I64(1);
-    Value* last = builder_.Sub(builder_.Add(a, b), one);
-    return builder_.Div(last, b);
+    Value* last = AtLeastZero(builder_.Sub(builder_.Add(a, b), one));
+    return builder_.Div(last, AtLeastOne(b));
   }
 
   /// Returns the number of rows, at most `size` and at least 1, that stay in the L1 cache between two passes
@@ -264,7 +269,15 @@ class Distributor {
   }
 
   int64_t BinderExtent(const Value* binder) const { return BlockExtent(kernel_, binder); }
-  Value* AtLeastOne(Value* a) { return builder_.Max(a, builder_.I64(1)); }
+  Value* AtLeastZero(Value* a) { return AtLeast(0, a); }
+  Value* AtLeastOne(Value* a) { return AtLeast(1, a); }
+  Value* AtLeast(int64_t least, Value* a) {
+    const Op* def = a->def();
+    bool is_core_num = def && def->kind() == OpKind::CoreNum;
+    bool is_max = def && def->kind() == OpKind::Max && ConstantOf(def->operand(1)) >= least;
+    return is_core_num || is_max || ConstantOf(a) >= least ? a
+                                                           : builder_.Max(a, builder_.I64(least));
+  }
 
   ir::Function& kernel_;
   const ProcessorFacts& facts_;
