@@ -103,9 +103,11 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   if (lines && !options.gdb_script.empty()) AddGdbScript(*module, options.gdb_script);
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
-  // With debug information, each kernel keeps its own lines.
+  // With debug information, each kernel keeps its own lines. Some functions become equal only when they are optimized, such as
+  // those that extend an i8 or a u8 to compare it with 0.
   if (!options.lines) ShareFunctions(*module);
   Optimize(&machine, machine.opt_level(), *module, compiled.kernels);
+  if (!options.lines) ShareFunctions(*module);
   if (options.sanitizes_addresses) SanitizeAddresses(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
   // Emission changes the module. If an object is needed as well, the assembly is emitted from a copy.
