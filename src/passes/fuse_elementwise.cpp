@@ -302,10 +302,11 @@ class ElementwiseLoopMaker {
 };
 
 /// Returns whether an op that is not a member of the group may precede all members, whose loop follows it. A
-/// load of a scalar may if no member stores to its tensor, and if the first trap stays the same.
+/// load of a scalar may if no member stores to its tensor, and if the first trap stays the same. So may the check of an index.
 bool MayPrecede(const Group& group, const Op* op) {
   if (!op->regions().empty()) return false;
   if (op->info().has(ir::kPure)) return true;
+  if (op->kind() == OpKind::Check) return std::ranges::none_of(group.members, MayTrap);
   if (op->kind() != OpKind::Load || op->HasAttr(AttrKey::Copied)) return false;
   return std::ranges::none_of(group.members, [&](const Op* member) {
     bool is_store = member->kind() == OpKind::Store || IsUpdate(member);

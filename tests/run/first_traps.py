@@ -14,14 +14,16 @@ from shared import seeds
 
 TARGETS = [["--target", "reference"], ["-O0"], ["-O2"], ["-O3"], ["--target", "debug"]]
 TABLE = 63  # elements; indices go one further
+ROWS = 3  # of which a row or two may be outside
 SHAPES = [(19, 37), (40, 5), (3, 64), (33, 17)]
 
 
 class Generator:
     """Writes statements whose checks fail for few elements. Values are names of variables in scope."""
 
-    def __init__(self, draw):
+    def __init__(self, draw, rank):
         self.draw = draw
+        self.rank = rank
         self.names = 0
 
     def name(self):
@@ -64,7 +66,7 @@ class Generator:
         return lines
 
     def statement(self, values, fns, depth, in_kernel=False):
-        kinds = ["quotient", "assert", "index", "choice"] + 4 * ["call"] * bool(fns) + 3 * ["nested"] * (depth < 2 and not in_kernel)
+        kinds = ["quotient", "assert", "index", "choice"] + 2 * ["row"] * in_kernel + 4 * ["call"] * bool(fns) + 3 * ["nested"] * (depth < 2 and not in_kernel)
         kind = self.draw.choice(kinds)
         if kind == "assert":
             return [f'assert({self.small(values)} != {self.draw.randrange(TABLE)}, "{self.name()}");']
@@ -74,13 +76,16 @@ class Generator:
             return self.declared(values, self.quotient(values))
         if kind == "index":
             return self.declared(values, f"TABLE[{self.small(values)} - {self.draw.randrange(2)}]")
+        if kind == "row":  # the same row, or element, for all elements of a block
+            row = f"at[{self.draw.randrange(ROWS)}] + {self.draw.randrange(2)}"
+            return self.declared(values, f"{self.draw.choice('ab')}[{row}, c]" if self.rank == 2 else f"d[{row}]")
         if kind == "call":
             fn, count = self.draw.choice(fns)
             return self.declared(values, f"{fn}({', '.join(self.small(values) for _ in range(count))})")
         return self.declared(values, f"if {self.small(values)} > {self.draw.randrange(TABLE)} then {self.quotient(values)} else "
                                      f"{self.value(values)}")
 
-    def program(self, rank):
+    def program(self):
         lines = [f"const TABLE: i32[{TABLE}] = [{', '.join(str((i * 37 + 11) % TABLE) for i in range(TABLE))}];"]
         fns = []
         for number in range(self.draw.randrange(1, 4)):
@@ -91,14 +96,14 @@ class Generator:
                 body += self.statement(values, fns, 0)
             lines += [signature, *("    " + line for line in body), f"    return {self.value(values)};", "}"]
             fns.append((f"f{number}", count))
-        size, index = ("[R, C]", "[r, c]") if rank == 2 else ("[R]", "[r]")
+        size, index = ("[R, C]", "[r, c]") if self.rank == 2 else ("[R]", "[r]")
         values = ["a0", "b0", "d0"]
         body = [f"let a0 = a{index};", f"let b0 = b{index};", "let d0 = d[r];"]
         for _ in range(self.draw.randrange(1, 4)):
             body += self.statement(values, fns, 0, in_kernel=True)
         body.append(f"y{index} = {values[-1]} + {self.value(values)} + a0;")
-        return "\n".join([*lines, f"export kernel k(a: in i32{size}, b: in i32{size}, d: in i32[R], y: out i32{size}) {{",
-                          *["    range c in C max 64;"] * (rank == 2), "    spmd for r in R by 16 {", *("        " + line for line in body),
+        return "\n".join([*lines, f"export kernel k(a: in i32{size}, b: in i32{size}, d: in i32[R], at: in i32[{ROWS}], y: out i32{size}) {{",
+                          *["    range c in C max 64;"] * (self.rank == 2), "    spmd for r in R by 16 {", *("        " + line for line in body),
                           "    }", "}", ""])
 
 
@@ -113,14 +118,15 @@ def check(folder, seed):
     rank = draw.randrange(1, 3)
     folder = folder / str(seed)
     folder.mkdir()
-    (folder / "k.kdl").write_text(Generator(draw).program(rank))
+    (folder / "k.kdl").write_text(Generator(draw, rank).program())
     rows, columns = draw.choice(SHAPES)
     most = draw.choice([64, 1000])
     for name in "abd":
         shape = (rows, columns) if rank == 2 and name != "d" else (rows,)
         count = rows * columns if len(shape) == 2 else rows
         write_array(folder / f"{name}.npy", shape, [draw.randrange(most) for _ in range(count)])
-    words = ["kernelc", "run", "k.kdl", "--core-num", "1", "-W", "no-unused", *(f"--arg={name}=@{name}.npy" for name in "abd")]
+    write_array(folder / "at.npy", (ROWS,), [rows - 1 - draw.randrange(3) for _ in range(ROWS)])
+    words = ["kernelc", "run", "k.kdl", "--core-num", "1", "-W", "no-unused", *(f"--arg={name}=@{name}.npy" for name in ["a", "b", "d", "at"])]
     shown = []
     for target in TARGETS:
         ran = subprocess.run([*words, *target], cwd=folder, capture_output=True, text=True, timeout=300)

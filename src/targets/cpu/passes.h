@@ -129,6 +129,11 @@ KDL_KERNEL_PASS(CacheWindows, .name = "cache-windows",
                      "only a reduction with a fixed order can read its elements from a window"},
                     {&kBoundsChecked, "a window is loaded only if its accesses are inside"}});
 
+KDL_KERNEL_PASS(SeparateChecks, .name = "separate-checks",
+                .summary = "checks an index that is the same for all elements of a tile once",
+                .needs = {{&kFnsInlined, "fns run for each element"},
+                          {&kBoundsChecked, "only what is not proven is checked"}});
+
 KDL_KERNEL_PASS(
     FuseScans, .name = "fuse-scans",
     .summary =

@@ -76,23 +76,39 @@ bool IsShortBody(const Op* elementwise) {
   return true;
 }
 
-/// Whether the op computes a number before an elementwise loop.
+/// Whether the op computes, loads or checks a number. It does not depend on the tiles, so it may precede their elementwise loop.
 bool IsScalarOp(const Op* op) {
-  return op->kind() == OpKind::Const || (op->info().is_computed() && !MayTrap(op));
+  bool loads = op->kind() == OpKind::Load && ir::IsScalar(op->result()->type());
+  return op->kind() == OpKind::Const || op->kind() == OpKind::Check ||
+         ((loads || op->info().is_computed()) && !MayTrap(op));
+}
+
+/// Whether the loop loads a number from a tensor that its elementwise loop stores.
+bool LoadsWhatItStores(const Op* loop, const Op* elementwise) {
+  std::vector<const Value*> stored;
+  for (const Op* op : *elementwise->region()) {
+    if (op->kind() == OpKind::Store) stored.push_back(ir::MemoryOf(TensorOf(op)));
+  }
+  for (const Op* op : *loop->region()) {
+    if (op->kind() == OpKind::Load && Contains(stored, ir::MemoryOf(TensorOf(op)))) return true;
+  }
+  return false;
 }
 
 class LoopFinder {
  public:
   std::optional<CarriedLoop> Find(const Op* loop) {
     found_.loop = loop;
-    if (!loop->results().empty() || !loop->attrs().empty()) return std::nullopt;
+    bool has_users =
+        std::ranges::any_of(loop->results(), [](const Value* v) { return !v->uses().empty(); });
+    if (has_users || !loop->attrs().empty()) return std::nullopt;
     for (const Op* op : *loop->region()) {
       if (!Visit(op)) return std::nullopt;
     }
     bool fits = found_.elementwise && !found_.elements.empty() &&
                 std::ranges::all_of(buffers_, [](const Value* buffer) { return buffer; }) &&
                 IsShortBody(found_.elementwise) && ArePointsApart(found_.elementwise) &&
-                FindElements();
+                !LoadsWhatItStores(loop, found_.elementwise) && FindElements();
     return fits ? std::optional(found_) : std::nullopt;
   }
 
@@ -116,7 +132,7 @@ class LoopFinder {
         return true;
       }
       default:
-        return op == op->parent_region()->terminator() || (IsScalarOp(op) && !found_.elementwise);
+        return op == op->parent_region()->terminator() || IsScalarOp(op);
     }
   }
 
@@ -234,14 +250,17 @@ class CarriedTiles {
     });
   }
 
-  /// Emits a copy of the loop, which carries these values. `body` returns those after an iteration.
+  /// Emits a copy of the loop, which carries these values in addition to its own numbers, and returns the last values. `body`
+  /// returns those after an iteration.
   Values MakeCopy(const Values& inits, const std::function<Values(const Values&)>& body) {
     const Op* loop = carried_.loop;
     auto segments = SegmentsOf(loop, [&](Value* old) { return e_.Scalar(old); });
-    segments[ir::LoopOp::at_inits] = inits;
-    Op* copy = e_.b.Create(OpKind::Loop, segments, TypesOf(inits));
-    const Value* index = loop->region()->param(0);
-    e_.scalars[index] = e_.b.AddParam(copy->region(), index->type(), index->name());
+    std::vector<Value*>& all = segments[ir::LoopOp::at_inits];
+    const size_t numbers = all.size();
+    all.insert(all.end(), inits.begin(), inits.end());
+    Op* copy = e_.b.Create(OpKind::Loop, segments, TypesOf(all));
+    for (const Value* param : loop->region()->params())
+      e_.scalars[param] = e_.b.AddParam(copy->region(), param->type(), param->name());
     Values before;
     for (const Value* init : inits)
       before.push_back(e_.b.AddParam(copy->region(), init->type(), {}));
@@ -249,9 +268,13 @@ class CarriedTiles {
       for (Op* op : *loop->region()) {
         if (IsScalarOp(op)) ir::Clone(op, e_.b, e_.scalars);
       }
-      return body(before);
+      Values after;
+      for (Value* number : loop->region()->terminator()->operands())
+        after.push_back(e_.Scalar(number));
+      std::ranges::copy(body(before), std::back_inserter(after));
+      return after;
     });
-    return copy->results();
+    return {copy->results().begin() + static_cast<std::ptrdiff_t>(numbers), copy->results().end()};
   }
 
   Expander& e_;
