@@ -32,7 +32,7 @@ export kernel product<BM: int = 64, BN: int = 64, BK: int = 64>(a: in bf16[M, K]
 """
 SIZES = [{"M": 70, "N": 9, "K": 328}, {"M": 3, "N": 133, "K": 72}, {"M": 65, "N": 5, "K": 0}]
 BEFORE_RINGS = "expand-reductions"  # the loop over k still has its depth as an attribute
-AFTER_RINGS = "lower-tiles-to-threads"
+AFTER_RINGS = "pipeline-async-copies"
 LAST = "insert-barriers"
 LOOP = re.compile(r"^( *%acc\S* = loop %\S+ in 0 \.\. %K step \d+ carry\([^)]*\))( \{ahead = \d+\})? \{$", re.MULTILINE)
 FITS = re.compile(r"= tile_copy_fits %(\w) to %\S+ \{along = \[0, 1\]\} : bool$", re.MULTILINE)

@@ -111,14 +111,17 @@ void RunAsyncCopy(Core& core, Activation& here, const Instruction& instruction) 
   const TensorValue& tensor =
       here.tensor(instruction.operands[ends.in ? CopyOp::at_from : CopyOp::at_to]);
   if (!HasMemory(core, instruction, tensor)) return;
-  bool fills_slot = !op.Segment(CopyOp::at_mbarriers).empty();
+  bool fills_slot = op.Segment(CopyOp::at_sizes).empty();
+  bool has_mbarrier = !op.Segment(CopyOp::at_mbarriers).empty();
   AsyncCopy copy{ends.buffer, ends.in, {}};
   CopyWalk(here, instruction, tensor).Each([&](const Place& place, int64_t offset) {
     AsyncCopy::Element element{offset, place.address};
     if (offset < 0) {
       core.Break(instruction, "copies more elements than fit into the buffer");
-    } else if (fills_slot) {
+    } else if (has_mbarrier) {
       if (place.address) Notes(core, instruction, tensor, place.address, TouchKind::Read);
+    } else if (!place.address && fills_slot) {
+      core.facts.workgroup->TouchBuffer(core, instruction, copy.buffer, offset, TouchKind::Write);
     } else if (!place.address) {
       ReportOutside(core, instruction, tensor, place);
     } else {
@@ -128,7 +131,7 @@ void RunAsyncCopy(Core& core, Activation& here, const Instruction& instruction) 
     return core.state == MachineState::Running;
   });
   if (core.state != MachineState::Running) return;
-  if (fills_slot) return BeginAtMbarrier(core, here, instruction, std::move(copy));
+  if (has_mbarrier) return BeginAtMbarrier(core, here, instruction, std::move(copy));
   core.facts.workgroup->copies().Begin(core.facts.thread, std::move(copy));
 }
 

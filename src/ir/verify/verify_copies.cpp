@@ -21,11 +21,15 @@ bool IsMbarrierOrdered(const Value* buffer) {
   return IsOfWorkgroup(buffer) && buffer->def() && buffer->def()->HasAttr(AttrKey::MbarrierOrdered);
 }
 
-/// Checks a copy that fills a slot and arrives at the slot's mbarrier.
+/// Checks a copy that fills a slot, and arrives at the slot's mbarrier if there is one.
 std::string FillFault(const Op& op, const CopyEnds& ends) {
   AsyncCopyOp copy(const_cast<Op*>(&op));
-  if (!ends.in) return "a copy out of a buffer cannot arrive at an mbarrier";
+  if (!ends.in) return "a copy out of a buffer requires sizes, and cannot arrive at an mbarrier";
   if (std::string fault = SlotCopyFault(op, ends.tensor, ends.buffer); !fault.empty()) return fault;
+  if (!copy.mbarriers())
+    return copy.place().size() == 1 ? "" : "it requires one size for each dimension";
+  if (!IsMbarrierOrdered(ends.buffer))
+    return "the buffer of a copy that arrives at an mbarrier is not 'mbarrier_ordered'";
   if (std::string fault = MbarriersFault(copy.mbarriers()); !fault.empty()) return fault;
   if (copy.mbarriers()->type()->dims[0] != ends.buffer->type()->dims[0])
     return "it requires one mbarrier for each slot";
@@ -60,7 +64,8 @@ std::string AsyncCopyFault(const Op& op, const Module&) {
     if (!IsScalar(index->type())) return "an index is not a scalar";
   }
   if (!IsOfWorkgroup(ends.buffer)) return "the buffer is not in workgroup memory";
-  std::string fault = copy.mbarriers() ? FillFault(op, ends) : TileFault(op, ends);
+  bool fills_slot = copy.mbarriers() || copy.sizes().empty();
+  std::string fault = fills_slot ? FillFault(op, ends) : TileFault(op, ends);
   if (fault.empty()) fault = AllI64(copy.place());
   return fault.empty() ? AllI64(copy.sizes()) : fault;
 }
@@ -87,9 +92,10 @@ std::string MbarriersFault(const Value* mbarriers) {
 }
 
 std::string SlotCopyFault(const Op& op, const Value* tensor, const Value* buffer) {
-  if (!IsMbarrierOrdered(buffer) || buffer->type()->dims.size() != 3)
-    return "the buffer is not a workgroup buffer with 'mbarrier_ordered' and slots of two "
-           "dimensions";
+  bool is_in_panels =
+      IsOfWorkgroup(buffer) && buffer->def() && buffer->def()->HasAttr(AttrKey::Swizzle);
+  if (!is_in_panels || buffer->type()->dims.size() != 3)
+    return "the buffer is not a workgroup buffer with 'swizzle' and slots of two dimensions";
   if (buffer->type()->scalar != tensor->type()->scalar)
     return "the buffer does not have the element type of the tensor";
   const NumberList along = op.attr<AttrKey::Along>();

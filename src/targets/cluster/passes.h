@@ -23,6 +23,7 @@ inline constexpr PassOption kCopiesAhead{
 KDL_KERNEL_PASS(
     PipelineCopies, .name = "pipeline-copies",
     .summary = "is pipeline-async-copies for copies of whole tiles, which one thread starts",
-    .needs = {{&simt::kWorkgroupLoops, "copies need buffers"}}, .options = {&kCopiesAhead});
+    .needs = {{&simt::kWorkgroupLoops, "copies need buffers"}}, .gives = {&simt::kCopiesPipelined},
+    .options = {&kCopiesAhead});
 
 }  // namespace kdl::cluster

@@ -95,9 +95,8 @@ void WorkgroupExpander::ExpandOp(Op* op) {
     case OpKind::Elementwise:
       return ExpandElementwiseLoop(op);
     case OpKind::Contraction:
-      if (iterations_ && iterations_->loop() == op->parent_region()->parent() &&
-          GroupMultiplies(op))
-        return iterations_->Multiply(op, ResultBuffer(op, op->result()));
+      if (products_ && products_->loop() == op->parent_region()->parent() && GroupMultiplies(op))
+        return products_->Multiply(op, ResultBuffer(op, op->result()));
       if (op->HasAttr(AttrKey::Instruction))
         return ExpandMatrixProduct(b_, tiles_, op, ResultBuffer(op, op->result()));
       return ExpandProduct(b_, tiles_, op, ResultBuffer(op, op->result()), facts_.in_vectors);

@@ -11,6 +11,7 @@ inline constexpr Fact kMapsAssigned{"maps-assigned"};
 inline constexpr Fact kFoldsPointwise{"reductions-pointwise"};
 inline constexpr Fact kWorkgroupLoops{"workgroup-loops"};
 inline constexpr Fact kStagesLowered{"stages-lowered"};
+inline constexpr Fact kCopiesPipelined{"copies-pipelined"};
 
 KDL_KERNEL_PASS(
     SelectMatrixInstructions, .name = "select-matrix-instructions",
@@ -56,15 +57,12 @@ KDL_KERNEL_PASS(StageTransposedLoads, .name = "stage-transposed-loads",
                     {&kElementwiseFused, "a load and the store of its value are then in one loop"},
                     {&kTilesSelected, "the size of a tile depends on constant extents"}});
 
-inline constexpr PassOption kTensorTileSlots{
-    "slots", 2, 8, 4,
-    "tensor tiles of each factor in workgroup memory, if the source does not say it"};
 KDL_KERNEL_PASS(
     LowerTilesToThreads, .name = "lower-tiles-to-threads",
     .summary =
         "puts tiles into workgroup memory, and distributes elementwise loops over the threads",
     .needs = {{&kFoldsPointwise, "points are assigned to threads"}}, .gives = {&kWorkgroupLoops},
-    .withdraws = {&kElementwiseFused, &kFoldsPointwise}, .options = {&kTensorTileSlots});
+    .withdraws = {&kElementwiseFused, &kFoldsPointwise});
 
 KDL_KERNEL_PASS(
     LowerStagesToStateMachine, .name = "lower-stages-to-state-machine",
@@ -79,14 +77,16 @@ KDL_KERNEL_PASS(
     PipelineAsyncCopies, .name = "pipeline-async-copies",
     .summary =
         "starts asynchronous copies of tiles that each iteration reads some iterations ahead",
-    .needs = {{&kWorkgroupLoops, "copies need buffers"}}, .options = {&kCopiesAhead});
+    .needs = {{&kWorkgroupLoops, "copies need buffers"}}, .gives = {&kCopiesPipelined},
+    .options = {&kCopiesAhead});
 /// Runs the pass with this many iterations between a copy and its use.
 void PipelineIterations(PassContext& context, ir::Function& kernel, int64_t ahead);
 
 KDL_KERNEL_PASS(InsertBarriers, .name = "insert-barriers",
                 .summary = "adds barriers between accesses of different threads to the same memory",
                 .needs = {{&kWorkgroupLoops, "barriers order loops of the workgroup"},
-                          {&kStagesLowered, "states of stages run in any order"}},
+                          {&kStagesLowered, "states of stages run in any order"},
+                          {&kCopiesPipelined, "mbarriers order the copies of tensor tiles"}},
                 .gives = {&kLoopLevel});
 
 }  // namespace kdl::simt

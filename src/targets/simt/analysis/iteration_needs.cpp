@@ -13,18 +13,6 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-std::vector<Fetched> FetchedBy(ir::Op* loop,
-                               const std::function<std::optional<Fetched>(ir::Op*)>& at) {
-  std::vector<Fetched> all;
-  if (loop->HasAttr(ir::AttrKey::Threads) || loop->HasAttr(ir::AttrKey::Breaks) ||
-      loop->HasAttr(ir::AttrKey::DynamicCounter))
-    return all;
-  for (ir::Op* op : *loop->region()) {
-    if (std::optional<Fetched> one = at(op)) all.push_back(std::move(*one));
-  }
-  return all;
-}
-
 bool ChangesMemory(const ir::Region* region, const Value* memory) {
   bool changes = false;
   ir::Walk(region, [&](const Op* op) {
@@ -50,7 +38,7 @@ bool AddSlice(const Op* loop, const Op* op, std::vector<Op*>& slice) {
     if (std::ranges::find(slice, def) != slice.end()) continue;
     bool repeats = def->regions().empty() &&
                    (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
-                    def->kind() == OpKind::AlignGap);
+                    def->kind() == OpKind::AlignGap || def->kind() == OpKind::TileCopyFits);
     if (!repeats || !AddSlice(loop, def, slice)) return false;
     slice.push_back(def);
   }

@@ -92,22 +92,6 @@ int64_t MbarrierOrderedBytes(const ir::Op* product) {
   return bytes;
 }
 
-int64_t SlotsWithRoom(const ir::Op* loop, int64_t workgroup_bytes) {
-  const ir::Region* body = loop->parent_region();
-  while (body->parent()) body = body->parent()->parent_region();
-  int64_t room = workgroup_bytes;
-  int64_t slot = 0;  // the bytes of one slot of each ring
-  ir::Walk(body, [&](const ir::Op* op) {
-    const MmaShape* shape = op->kind() == ir::OpKind::Contraction ? NamedMmaShape(op) : nullptr;
-    if (!shape || !shape->instruction->goes_on) return;
-    room -= MbarrierOrderedBytes(op);
-    for (size_t factor : {0, 1})
-      slot += ComesAsTensorTile(op, factor) ? FactorBytes(op, factor) : 0;
-  });
-  int64_t more = slot > 0 ? std::max<int64_t>(room, 0) / slot : 0;
-  return std::min(kLeastSlots + more, kMostSlots);
-}
-
 const MmaShape* FindMmaShape(const SimtFacts& facts, const ir::Op* product) {
   auto found = std::ranges::find_if(facts.mma_shapes, [&](const MmaShape& instruction) {
     return Multiplies(instruction, product);

@@ -83,9 +83,6 @@ const MmaShape* NamedMmaShape(const ir::Op* product);
 /// Returns the minimum number of bytes of workgroup memory that the two factors of a `wgmma` product need
 /// together.
 int64_t MbarrierOrderedBytes(const ir::Op* product);
-/// Returns how many slots there is room for in each ring of tensor tiles, if all rings of the loop's kernel have the same
-/// number and the factors that are not tensor tiles have one tile each.
-int64_t SlotsWithRoom(const ir::Op* loop, int64_t workgroup_bytes);
 /// Returns whether the intrinsic requires the terms of each factor to be contiguous. Instructions can
 /// transpose only elements of two bytes.
 bool WantsTermsSideBySide(const MmaShape& instruction);

@@ -60,9 +60,11 @@ void WorkgroupExpander::ExpandElementwiseLoop(const Op* op) {
   Values buffers;
   std::vector<const Value*> made;
   for (const Value* result : op->results()) {
-    bool comes = result->uses().empty() || (iterations_ && iterations_->Brings(result));
-    buffers.push_back(comes ? nullptr : ResultBuffer(op, result));
-    if (!comes) made.push_back(result);
+    bool is_fetched = products_ && products_->Fetches(result);
+    if (is_fetched) products_->Fetch(result);
+    bool is_made = !is_fetched && !result->uses().empty();
+    buffers.push_back(is_made ? ResultBuffer(op, result) : nullptr);
+    if (is_made) made.push_back(result);
   }
   if (made.empty() && !op->results().empty()) return;
   AxisList axes;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -10,8 +9,7 @@
 #include "passes/rewriting/element_access.h"
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
-#include "targets/simt/tensor_tiles/iteration_tiles.h"
-#include "targets/simt/tensor_tiles/loop.h"
+#include "targets/simt/tensor_tiles/loop_products.h"
 #include "targets/simt/tiles/block_copies.h"
 #include "targets/simt/tiles/factor_copies.h"
 #include "targets/simt/tiles/side_points.h"
@@ -97,11 +95,6 @@ class WorkgroupExpander {
   /// Returns whether only the loop uses the tile `init`, so that the loop can reuse the tile's buffer.
   static bool IsHandedOver(const Value* init, const Op* loop);
   void ExpandLoop(const Op* op);
-  IterationMaker Iteration();
-  /// Handles a loop over blocks. If it contains an inner loop around a product of tensor tiles, and that loop
-  /// can continue from block to block, emits the code before the loop over blocks and returns the inner loop.
-  /// Otherwise returns null.
-  std::unique_ptr<TensorTileLoop> TensorTilesOfBlocks(const Op* op);
   /// Expands a region and returns the scalars that it yields. Copies the tiles that it yields to the buffers
   /// `tile_buffers`, as if all were copied at once.
   Values ExpandRegion(const ir::Region* region, const std::vector<Value*>& tile_buffers);
@@ -118,9 +111,8 @@ class WorkgroupExpander {
   AlignedRows rows_;
   FactorCopies factor_copies_;
   BlockCopies block_copies_;
-  BlockOffsets places_;                         ///< of the new indices of elementwise loops
-  IterationTensorTiles* iterations_ = nullptr;  ///< tensor tiles of the enclosing loop
-  TensorTileLoop* blocks_tensor_tiles_ = nullptr;
+  BlockOffsets places_;               ///< of the new indices of elementwise loops
+  LoopProducts* products_ = nullptr;  ///< those of the enclosing loop
   bool in_elementwise_ = false;
   bool has_maps_ = false;  ///< whether any op has a thread layout
 };

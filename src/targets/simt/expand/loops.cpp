@@ -39,14 +39,10 @@ void WorkgroupExpander::ExpandLoop(const Op* op) {
     tiles_[product->result()] = tile_buffers[0];
     if (!HasSumsInWorkgroupMemory(facts_, tiles_, product))
       tile_buffers[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Global>(1));
-    if (blocks_tensor_tiles_ && blocks_tensor_tiles_->loop() == op)
-      return blocks_tensor_tiles_->ExpandInBlock(tile_buffers[0]);
-    return TensorTileLoop(context_, b_, tiles_, product, Iteration()).ExpandAlone(tile_buffers[0]);
   }
-  std::unique_ptr<TensorTileLoop> tensor_tiles_of_blocks = TensorTilesOfBlocks(op);
-  IterationTensorTiles tensor_tiles(b_, tiles_, facts_.workgroup_bytes, op, Iteration());
-  IterationTensorTiles* around = iterations_;
-  if (!tensor_tiles.empty()) tensor_tiles.Open();
+  LoopProducts products(b_, tiles_, scalars_, op);
+  LoopProducts* around = products_;
+  if (!tile_buffers.empty()) products.Open(tile_buffers[0]);
   Op* loop = counts ? b_.Create(OpKind::Loop,
                                 {{Scalar(op->operand(0))},
                                  {Scalar(op->operand(1))},
@@ -64,32 +60,11 @@ void WorkgroupExpander::ExpandLoop(const Op* op) {
     if (!IsTileValue(op->result(i))) scalars_[op->result(i)] = loop->result(next++);
   }
   FillRegion(b_, loop->region(), [&] {
-    if (!tensor_tiles.empty()) tensor_tiles.BeginIteration(loop->region()->param(0));
-    iterations_ = &tensor_tiles;
+    products_ = &products;
     return ExpandRegion(op->region(), tile_buffers);
   });
-  iterations_ = around;
-  if (!tensor_tiles.empty()) tensor_tiles.Close();
-  if (!tensor_tiles_of_blocks) return;
-  tensor_tiles_of_blocks->Close();
-  blocks_tensor_tiles_ = nullptr;
-}
-
-IterationMaker WorkgroupExpander::Iteration() {
-  return {scalars_, [this](Op* of_iteration) { ExpandOp(of_iteration); }};
-}
-
-std::unique_ptr<TensorTileLoop> WorkgroupExpander::TensorTilesOfBlocks(const Op* op) {
-  std::unique_ptr<TensorTileLoop> found;
-  for (const Op* inner : *op->region()) {
-    const Op* product = inner->kind() == OpKind::Loop ? TensorTileProductIn(inner) : nullptr;
-    if (product)
-      found = std::make_unique<TensorTileLoop>(context_, b_, tiles_, product, Iteration());
-  }
-  if (!found || !found->GoesOnWith(op)) return nullptr;
-  blocks_tensor_tiles_ = found.get();
-  found->BeginBlocks();
-  return found;
+  products_ = around;
+  if (!tile_buffers.empty()) products.Close(tile_buffers[0]);
 }
 
 Values WorkgroupExpander::ExpandRegion(const ir::Region* region,

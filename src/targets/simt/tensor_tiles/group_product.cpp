@@ -72,27 +72,22 @@ GroupProduct::GroupProduct(ir::Builder& b, WorkgroupTiles& tiles, const Op* prod
       columns_(columns),
       terms_(tiles.Extent(product->attr<AttrKey::Axes>()[0])) {}
 
-void GroupProduct::Begin(Value* registers) {
-  StoreRegisters(b_, MmaSteps(0, terms_, LoadRegisters(b_, registers)), registers);
-  b_.Create(OpKind::MmaCommit, {}, {});
+void GroupProduct::AddAndWait(Value* registers) {
+  Await(MmaSteps(0, terms_, LoadRegisters(b_, registers)), registers);
 }
 
-void GroupProduct::MultiplyAndWait(ProductBlock& block, Value* registers, Value* target,
-                                   const std::function<void()>& read) {
-  if (instruction_.apart > 0) return MultiplyApart(block, registers, target, read);
+void GroupProduct::MultiplyAndWait(ProductBlock& block, Value* registers, Value* target) {
+  if (instruction_.apart > 0) return MultiplyApart(block, registers, target);
   Await(MmaSteps(0, terms_, block.Load()), registers);
-  read();
   if (registers != target) block.Store(LoadRegisters(b_, registers), target);
 }
 
-void GroupProduct::MultiplyApart(ProductBlock& block, Value* registers, Value* target,
-                                 const std::function<void()>& read) {
+void GroupProduct::MultiplyApart(ProductBlock& block, Value* registers, Value* target) {
   Values sums = block.Load();
   for (int64_t first = 0; first < terms_; first += instruction_.apart) {
     int64_t end = std::min(first + instruction_.apart, terms_);
     Values zeros(sums.size(), b_.Bits(instruction_.acc, 0));
     Await(MmaSteps(first, end, std::move(zeros)), registers);
-    if (end == terms_) read();
     Values made = LoadRegisters(b_, registers);
     for (size_t i = 0; i < sums.size(); ++i) sums[i] = b_.Add(sums[i], made[i]);
   }

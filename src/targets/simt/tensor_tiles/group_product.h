@@ -32,16 +32,13 @@ class GroupProduct {
   GroupProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* product, ir::Value* thread,
                const StepFactor& rows, const StepFactor& columns);
 
-  /// Begins all matrix instructions, which add to `registers`.
-  void Begin(ir::Value* registers);
-  /// Executes all matrix instructions and waits for them. Calls `read` at the point after which none of them
-  /// reads the factors.
-  void MultiplyAndWait(ProductBlock& block, ir::Value* registers, ir::Value* target,
-                       const std::function<void()>& read);
+  /// Executes all matrix instructions, which add to `registers`, and waits for them.
+  void AddAndWait(ir::Value* registers);
+  /// Executes all matrix instructions, waits for them, and stores the result in `target`.
+  void MultiplyAndWait(ProductBlock& block, ir::Value* registers, ir::Value* target);
 
  private:
-  void MultiplyApart(ProductBlock& block, ir::Value* registers, ir::Value* target,
-                     const std::function<void()>& read);
+  void MultiplyApart(ProductBlock& block, ir::Value* registers, ir::Value* target);
   /// Returns the sums after the matrix instructions for the terms from `first` to `end`.
   Values MmaSteps(int64_t first, int64_t end, Values sums);
   Values MmaStep(int64_t term, const Values& sums);
