@@ -4,13 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "interp/watch.h"
 #include "ir/op.h"
 
 namespace kdl::interp {
@@ -37,7 +33,7 @@ struct AwaitedCopies {
 
 /// The asynchronous copies of a workgroup that have been started and not been awaited. Either the thread that
 /// starts a copy waits for it, or the copy arrives at an mbarrier. What a copy writes is written only when the
-/// copy is awaited. Until then, no thread may access these elements or change those that the copy reads.
+/// copy is awaited.
 class AsyncCopies {
  public:
   using MbarrierId = std::pair<const ir::Value*, int64_t>;
@@ -46,15 +42,13 @@ class AsyncCopies {
 
   void Begin(int64_t thread, AsyncCopy copy);
   void BeginAt(MbarrierId mbarrier, AsyncCopy copy);
-  bool HasPending(int64_t thread) { return !ThreadAt(thread).copies.empty(); }
+  bool HasPending(int64_t thread) const {
+    return !of_threads_[static_cast<size_t>(thread)].copies.empty();
+  }
   void CommitGroup(int64_t thread) { ++ThreadAt(thread).groups; }
   /// Removes the copies that are awaited, and returns them.
   std::vector<AsyncCopy> End(int64_t thread, const AwaitedCopies& awaited);
   std::vector<AsyncCopy> EndAt(MbarrierId mbarrier);
-
-  /// Return why an element must not be accessed, or an empty string if it may be.
-  std::string_view FaultAt(const ir::Value* buffer, int64_t offset, TouchKind kind) const;
-  std::string_view FaultAt(const std::byte* address, TouchKind kind) const;
 
  private:
   struct Thread {
@@ -63,16 +57,9 @@ class AsyncCopies {
   };
 
   Thread& ThreadAt(int64_t thread) { return of_threads_[static_cast<size_t>(thread)]; }
-  void Protect(const AsyncCopy& copy);
-  void Release(const AsyncCopy& copy);
 
   std::vector<Thread> of_threads_;
   std::map<MbarrierId, std::vector<AsyncCopy>> of_mbarriers_;
-  /// For each buffer, the offsets of elements that a copy writes (true) or reads (false).
-  std::unordered_map<const ir::Value*, std::unordered_multimap<int64_t, bool>> in_buffers_;
-  /// The elements of tensors that copies read, and those that they write.
-  std::unordered_multiset<const std::byte*> sources_;
-  std::unordered_multiset<const std::byte*> targets_;
 };
 
 }  // namespace kdl::interp

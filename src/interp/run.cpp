@@ -119,7 +119,7 @@ class CoreRun {
       while (state == MachineState::AtWorkgroupBarrier) state = threads_[0].RunSteps(steps);
       return state;
     }
-    for (;; workgroup_->NextInterval()) {
+    for (;; workgroup_->races().Meet()) {
       if (!RunToBarrier()) return threads_[current_].state();
       for (current_ = 0; current_ < threads_.size(); ++current_) {
         KDL_CHECK(threads_[current_].state() == threads_[0].state(),

@@ -18,53 +18,89 @@ Buffer& Workgroup::Memory(const ir::Value* buffer, size_t elements) {
   return shared.buffer;
 }
 
+namespace {
+
+/// Returns whether tile copies or matrix instructions access slots of the buffer asynchronously.
+bool HasSlots(const ir::Value* buffer) {
+  return buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered) ||
+         buffer->def()->HasAttr(ir::AttrKey::Swizzle);
+}
+
+}  // namespace
+
 bool Workgroup::TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
                             int64_t offset, TouchKind kind) {
   Shared& shared = memories_.at(buffer);
-  if (std::string_view fault = copies_.FaultAt(buffer, offset, kind); !fault.empty())
-    return Stop(core, instruction, fault);
-  if (buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered)) {
-    int64_t slots = buffer->type()->dims[0]->value;
-    WorkgroupMbarriers::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
-    std::string fault = kind == TouchKind::Read ? mbarriers_.Read(core.facts.thread, slot)
-                                                : mbarriers_.Write(core.facts.thread, slot);
-    bool unwritten = kind == TouchKind::Read && !shared.buffer.defined[static_cast<size_t>(offset)];
-    if (fault.empty() && unwritten) fault = "reads an element that has not been written";
-    return fault.empty() || Stop(core, instruction, fault);
-  }
-  if (buffer->def()->HasAttr(ir::AttrKey::Swizzle) && !TouchPanels(core, instruction, buffer, kind))
-    return false;
-  if (threads_ == 1) return true;
   auto element = static_cast<size_t>(offset);
-  if (kind == TouchKind::Read && !shared.buffer.defined[element])
-    return Stop(core, instruction,
-                "reads an element that has not been written before the last barrier");
-  return Touch(core, instruction, shared.marks[element], kind);
-}
-
-/// Tracks buffers that mma steps read asynchronously. Threads must make their writes visible to the steps.
-/// A step must have been awaited before any thread changes what the step reads.
-bool Workgroup::TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                            TouchKind kind) {
-  WorkgroupMbarriers::SlotId all = {buffer, 0};
+  const int64_t thread = core.facts.thread;
+  bool reads = kind == TouchKind::Read;
+  bool has_slots = HasSlots(buffer);
+  bool multiplies = has_slots && instruction.op->kind() == ir::OpKind::Mma;
   std::string fault;
-  if (kind != TouchKind::Read) fault = mbarriers_.Write(core.facts.thread, all);
-  if (kind == TouchKind::Read && instruction.op->kind() == ir::OpKind::Mma)
-    fault = mbarriers_.Read(core.facts.thread, all);
+  if (has_slots) {
+    int64_t slots = buffer->type()->dims[0]->value;
+    RaceDetector::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
+    fault = multiplies ? races_.MultiplySlot(thread, slot)
+            : reads    ? races_.LoadFromSlot(thread, slot)
+                       : races_.StoreToSlot(thread, slot);
+  }
+  if (fault.empty() && reads && threads_ > 1 && !shared.buffer.defined[element])
+    fault = "reads an element that has not been written";
+  if (fault.empty() && !multiplies) fault = races_.Touch(thread, shared.marks[element], kind);
   return fault.empty() || Stop(core, instruction, fault);
 }
 
 bool Workgroup::TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                             TouchKind kind) {
-  if (std::string_view fault = copies_.FaultAt(address, kind); !fault.empty())
-    return Stop(core, instruction, fault);
-  return threads_ == 1 || Touch(core, instruction, tensors_[address], kind);
+  auto known = threads_ > 1 ? tensors_.try_emplace(address).first : tensors_.find(address);
+  if (known == tensors_.end()) return true;  // no copy accesses it, and there is no other thread
+  std::string fault = races_.Touch(core.facts.thread, known->second, kind);
+  return fault.empty() || Stop(core, instruction, fault);
 }
 
-void Workgroup::Complete(Core& core, const Instruction& instruction, const AsyncCopy& copy) {
+// -- Asynchronous copies --------------------------------------------------------------------------
+
+Mark& Workgroup::MarkOf(const AsyncCopy& copy, const AsyncCopy::Element& element) {
+  return memories_.at(copy.buffer).marks[static_cast<size_t>(element.offset)];
+}
+
+void Workgroup::BeginElements(const AsyncCopy& copy) {
+  for (const AsyncCopy::Element& element : copy.elements) {
+    RaceDetector::BeginCopy(MarkOf(copy, element), copy.in);
+    if (element.address) RaceDetector::BeginCopy(tensors_[element.address], !copy.in);
+  }
+}
+
+void Workgroup::BeginCopy(int64_t thread, AsyncCopy copy) {
+  BeginElements(copy);
+  copies_.Begin(thread, std::move(copy));
+}
+
+void Workgroup::BeginCopyAt(AsyncCopies::MbarrierId mbarrier, AsyncCopy copy) {
+  BeginElements(copy);
+  copies_.BeginAt(mbarrier, std::move(copy));
+}
+
+void Workgroup::EndCopies(Core& core, const Instruction& instruction,
+                          const AwaitedCopies& awaited) {
+  for (const AsyncCopy& copy : copies_.End(core.facts.thread, awaited))
+    EndCopy(core, instruction, copy);
+}
+
+void Workgroup::EndCopiesAt(Core& core, const Instruction& instruction,
+                            AsyncCopies::MbarrierId mbarrier) {
+  for (const AsyncCopy& copy : copies_.EndAt(mbarrier)) EndCopy(core, instruction, copy);
+}
+
+/// Writes the elements of a copy. If its thread has waited for it, the thread accesses them.
+void Workgroup::EndCopy(Core& core, const Instruction& instruction, const AsyncCopy& copy) {
   Buffer& buffer = Memory(copy.buffer);
   const Scalar scalar = copy.buffer->type()->scalar;
-  bool is_ordered = copy.buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered);
+  bool arrives = copy.buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered);
+  for (const AsyncCopy::Element& element : copy.elements) {
+    RaceDetector::EndCopy(MarkOf(copy, element), copy.in);
+    if (element.address) RaceDetector::EndCopy(tensors_[element.address], !copy.in);
+  }
   for (const auto& [offset, address] : copy.elements) {
     if (!copy.in) {
       WriteElement(address, scalar, buffer.elements[static_cast<size_t>(offset)]);
@@ -72,8 +108,7 @@ void Workgroup::Complete(Core& core, const Instruction& instruction, const Async
       continue;
     }
     buffer.Define(offset, address ? ReadElement(address, scalar) : 0);
-    if (!is_ordered && !TouchBuffer(core, instruction, copy.buffer, offset, TouchKind::Write))
-      return;
+    if (!arrives && !TouchBuffer(core, instruction, copy.buffer, offset, TouchKind::Write)) return;
   }
 }
 
@@ -88,26 +123,6 @@ bool Workgroup::Stop(Core& core, const Instruction& instruction, std::string_vie
   trap.finding = FindingKind::Race;
   core.Stop(trap);
   return false;
-}
-
-bool Workgroup::Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind) {
-  int64_t thread = core.facts.thread;
-  if (mark.interval != interval_) mark = {interval_, kNobody, kNobody, kNobody};
-  bool reads = kind == TouchKind::Read;
-  bool updates = kind == TouchKind::Atomic;
-  auto collides = [&](int64_t other) { return other != kNobody && other != thread; };
-  auto race = [&](int64_t other, std::string_view what) {
-    std::string who = other == kSeveral ? "several threads" : fmt::format("thread {}", other);
-    return Stop(
-        core, instruction,
-        fmt::format("accesses an element that {} {}, without a barrier in between", who, what));
-  };
-  if (collides(mark.writer)) return race(mark.writer, "wrote");
-  if (!reads && collides(mark.reader)) return race(mark.reader, "read");
-  if (!updates && collides(mark.updater)) return race(mark.updater, "updated");
-  int64_t& touched = reads ? mark.reader : updates ? mark.updater : mark.writer;
-  touched = touched == kNobody || touched == thread ? thread : kSeveral;
-  return true;
 }
 
 }  // namespace kdl::interp

@@ -8,38 +8,39 @@
 #include "interp/async_copies.h"
 #include "interp/core.h"
 #include "interp/mbarriers.h"
+#include "interp/race_detector.h"
 #include "interp/watch.h"
 
 namespace kdl::interp {
 
-/// What the GPU threads of one core share: their memory, and a record of which threads have accessed it since
-/// the last barrier. If two threads access an element without a barrier in between, and one of them changes
-/// it, a pass has forgotten a barrier. In this case, the core is stopped.
+/// What the GPU threads of one core share: their memory, mbarriers and asynchronous copies. All accesses to memory are
+/// reported to a race detector. If it finds a race, the core is stopped.
 class Workgroup {
  public:
-  explicit Workgroup(int64_t threads) : threads_(threads), mbarriers_(threads), copies_(threads) {}
+  explicit Workgroup(int64_t threads)
+      : threads_(threads), races_(threads), mbarriers_(races_, threads), copies_(threads) {}
 
   /// Returns the memory of a workgroup's buffer. Each execution of its op returns the same memory.
   Buffer& Memory(const ir::Value* buffer, size_t elements);
   Buffer& Memory(const ir::Value* buffer) { return memories_.at(buffer).buffer; }
 
   /// Record an access. If the access is a race, these functions stop the core and return false.
-  bool TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                   TouchKind kind);
   bool TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
                    int64_t offset, TouchKind kind);
   bool TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                    TouchKind kind);
 
-  AsyncCopies& copies() { return copies_; }
-  /// Writes the elements of a copy that the core's thread has awaited.
-  void Complete(Core& core, const Instruction& instruction, const AsyncCopy& copy);
+  const AsyncCopies& copies() const { return copies_; }
+  /// Starts a copy of the thread, which waits for it.
+  void BeginCopy(int64_t thread, AsyncCopy copy);
+  /// Starts a copy that arrives at an mbarrier.
+  void BeginCopyAt(AsyncCopies::MbarrierId mbarrier, AsyncCopy copy);
+  void CommitCopies(int64_t thread) { copies_.CommitGroup(thread); }
+  /// Ends copies that the core's thread has awaited: writes their elements.
+  void EndCopies(Core& core, const Instruction& instruction, const AwaitedCopies& awaited);
+  void EndCopiesAt(Core& core, const Instruction& instruction, AsyncCopies::MbarrierId mbarrier);
 
-  /// Starts a new interval, because all threads are at a barrier.
-  void NextInterval() {
-    ++interval_;
-    mbarriers_.Meet();
-  }
+  RaceDetector& races() { return races_; }
   WorkgroupMbarriers& mbarriers() { return mbarriers_; }
   /// Records that no thread can continue. From then on, a thread that waits at an mbarrier reports an error
   /// instead of waiting again.
@@ -50,27 +51,20 @@ class Workgroup {
   int64_t threads() const { return threads_; }
 
  private:
-  static constexpr int64_t kNobody = -1;
-  static constexpr int64_t kSeveral = -2;
-  /// The threads that accessed an element in the last interval in which any thread accessed it.
-  struct Mark {
-    uint64_t interval = 0;
-    int64_t reader = kNobody;
-    int64_t writer = kNobody;
-    int64_t updater = kNobody;
-  };
   struct Shared {
     Buffer buffer;
     std::vector<Mark> marks;
   };
 
-  bool Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind);
+  Mark& MarkOf(const AsyncCopy& copy, const AsyncCopy::Element& element);
+  void BeginElements(const AsyncCopy& copy);
+  void EndCopy(Core& core, const Instruction& instruction, const AsyncCopy& copy);
 
   int64_t threads_;
+  RaceDetector races_;
   WorkgroupMbarriers mbarriers_;
   AsyncCopies copies_;
   bool stuck_ = false;
-  uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;
   std::unordered_map<const std::byte*, Mark> tensors_;
 };

@@ -132,11 +132,11 @@ void RunAsyncCopy(Core& core, Activation& here, const Instruction& instruction) 
   });
   if (core.state != MachineState::Running) return;
   if (has_mbarrier) return BeginAtMbarrier(core, here, instruction, std::move(copy));
-  core.facts.workgroup->copies().Begin(core.facts.thread, std::move(copy));
+  core.facts.workgroup->BeginCopy(core.facts.thread, std::move(copy));
 }
 
 void RunAsyncCopyCommit(Core& core, Activation&, const Instruction&) {
-  core.facts.workgroup->copies().CommitGroup(core.facts.thread);
+  core.facts.workgroup->CommitCopies(core.facts.thread);
 }
 
 void RunAsyncCopyWait(Core& core, Activation& here, const Instruction& instruction) {
@@ -152,8 +152,7 @@ void RunAsyncCopyWait(Core& core, Activation& here, const Instruction& instructi
     awaited.in = in;
     for (const ir::Value* buffer : in ? wait.buffers() : wait.sources()) {
       awaited.buffer = buffer;
-      for (const AsyncCopy& copy : workgroup.copies().End(core.facts.thread, awaited))
-        workgroup.Complete(core, instruction, copy);
+      workgroup.EndCopies(core, instruction, awaited);
     }
   }
 }

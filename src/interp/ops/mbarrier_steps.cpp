@@ -62,8 +62,7 @@ void RunMbarrierWait(Core& core, Activation& here, const Instruction& instructio
   Tell(core, instruction, MbarriersOf(core).Await(core.facts.thread, mbarrier, phase, &waits));
   if (!waits) {
     if (core.state != MachineState::Running || !is_first) return;
-    for (const AsyncCopy& copy : core.facts.workgroup->copies().EndAt(mbarrier))
-      core.facts.workgroup->Complete(core, instruction, copy);
+    core.facts.workgroup->EndCopiesAt(core, instruction, mbarrier);
     return;
   }
   if (core.facts.workgroup->is_stuck())
@@ -81,7 +80,7 @@ void BeginAtMbarrier(Core& core, Activation& here, const Instruction& instructio
   if (core.state != MachineState::Running) return;
   Tell(core, instruction, MbarriersOf(core).Fill(core.facts.thread, {copy.buffer, slot}, mbarrier));
   if (core.state == MachineState::Running)
-    core.facts.workgroup->copies().BeginAt(mbarrier, std::move(copy));
+    core.facts.workgroup->BeginCopyAt(mbarrier, std::move(copy));
 }
 
 /// Checks that the strides are multiples of 16 bytes, which drivers require.
@@ -97,15 +96,16 @@ void RunTileCopyFits(Core&, Activation& here, const Instruction& instruction) {
 }
 
 void RunProxyFence(Core& core, Activation&, const Instruction&) {
-  MbarriersOf(core).Show(core.facts.thread);
+  core.facts.workgroup->races().ProxyFence(core.facts.thread);
 }
 
 void RunMmaCommit(Core& core, Activation&, const Instruction&) {
-  MbarriersOf(core).MmaCommit(core.facts.thread);
+  core.facts.workgroup->races().MmaCommit(core.facts.thread);
 }
 
 void RunMmaWait(Core& core, Activation&, const Instruction& instruction) {
-  MbarriersOf(core).MmaWait(core.facts.thread, instruction.op->attr<ir::AttrKey::Ahead>());
+  core.facts.workgroup->races().MmaWait(core.facts.thread,
+                                        instruction.op->attr<ir::AttrKey::Ahead>());
 }
 
 }  // namespace kdl::interp
