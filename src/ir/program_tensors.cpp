@@ -1,6 +1,7 @@
 #include "ir/program_tensors.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "ir/tensor_view.h"
@@ -38,19 +39,47 @@ RankDistribution DistributionOfAlloc(const Op* alloc) {
   return dims;
 }
 
-RankDistribution DistributionOfParam(const Value* param) {
-  RankDistribution dims;
-  for (const Use& use : param->uses()) {
+namespace {
+
+/// Returns whether a slice contains the elements that a rank owns in a dimension: the pass distribute-launches makes such slices.
+bool IsOwned(const Op* slice) {
+  return std::ranges::all_of(std::span(slice->operands()).subspan(1), [](const Value* bound) {
+    const Op* def = bound->def();
+    return def && (def->kind() == OpKind::Owned || def->kind() == OpKind::OwnedBlock);
+  });
+}
+
+/// Returns the `alloc` that allocates a tensor, or of which the tensor is a slice or the memory of a rank; null for others.
+const Op* AllocOf(const Value* tensor) {
+  const Op* def = MemoryOf(tensor)->def();
+  if (def && def->kind() == OpKind::RankMemory) def = MemoryOf(def->operand(0))->def();
+  return def && def->kind() == OpKind::Alloc ? def : nullptr;
+}
+
+/// Looks at all copies of a parameter, or of slices of it, and stores how the tensors at the other end are distributed.
+/// Returns false if they differ, or if the parameter is used in another way.
+bool FindDistribution(const Value* tensor, RankDistribution& dims) {
+  for (const Use& use : tensor->uses()) {
     const Op* op = use.user;
-    if (op->kind() == OpKind::Lives) continue;
-    if (op->kind() != OpKind::Copy && op->kind() != OpKind::CopyBack) return {};
-    const Op* other = op->operand(op->kind() == OpKind::Copy ? 1 : 0)->def();
-    if (!other || other->kind() != OpKind::Alloc) return {};
-    RankDistribution found = DistributionOfAlloc(other);
-    if (found.empty() || (!dims.empty() && found != dims)) return {};
+    if (op->kind() == OpKind::Lives || op->kind() == OpKind::Free) continue;
+    if (op->kind() == OpKind::Slice && IsOwned(op)) {
+      if (!FindDistribution(op->result(), dims)) return false;
+      continue;
+    }
+    if (op->kind() != OpKind::Copy && op->kind() != OpKind::CopyBack) return false;
+    const Op* other = AllocOf(op->operand(op->kind() == OpKind::Copy ? 1 : 0));
+    RankDistribution found = other ? DistributionOfAlloc(other) : RankDistribution();
+    if (found.empty() || (!dims.empty() && found != dims)) return false;
     dims = std::move(found);
   }
-  return dims;
+  return true;
+}
+
+}  // namespace
+
+RankDistribution DistributionOfParam(const Value* param) {
+  RankDistribution dims;
+  return FindDistribution(param, dims) ? dims : RankDistribution();
 }
 
 }  // namespace kdl::ir

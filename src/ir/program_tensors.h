@@ -34,7 +34,7 @@ using RankDistribution = std::vector<RankDimension>;
 /// Returns how the tensor of an `alloc` is distributed.
 RankDistribution DistributionOfAlloc(const Op* alloc);
 /// Returns how a parameter of a program is distributed: the program only copies it to tensors that are distributed in this way,
-/// and back. The module passes must not have run.
+/// and back. It is the same before and after distribute-launches.
 RankDistribution DistributionOfParam(const Value* param);
 
 }  // namespace kdl::ir

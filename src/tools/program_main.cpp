@@ -12,10 +12,12 @@
 #include "driver/files.h"
 #include "driver/options.h"
 #include "driver/report.h"
+#include "driver/run/argument_values.h"
 #include "driver/run/arguments.h"
 #include "driver/run/checkpoint_plan.h"
 #include "driver/run/devices.h"
 #include "driver/run/executor.h"
+#include "driver/run/mpi_job.h"
 #include "driver/run/run_program.h"
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
@@ -56,14 +58,13 @@ std::string_view Payload() {
   return {};
 }
 
-bool Load(LoadedProgram& loaded, DiagnosticEngine& diagnostics) {
+/// Returns what is wrong with the KIR, or an empty string.
+std::string Load(LoadedProgram& loaded) {
   DiagnosticEngine found;
   FileId file = loaded.sources.Add("program", std::string(Payload()));
   loaded.module = ir::Parse(loaded.sources, file, loaded.context, found);
-  if (loaded.module) return true;
-  diagnostics.Report(driver::diag::BadImage, {},
-                     found.all().empty() ? "no KIR" : found.all()[0]->text);
-  return false;
+  if (loaded.module) return "";
+  return found.all().empty() ? "no KIR" : found.all()[0]->text;
 }
 
 /// Creates a runtime context with the kernels of this program. On error, reports it and returns
@@ -81,17 +82,17 @@ driver::Context MakeContext(DiagnosticEngine& diagnostics) {
   return nullptr;
 }
 
-std::string RunLoaded(LoadedProgram& loaded, const std::string& name,
-                      const driver::Options& options, DiagnosticEngine& diagnostics) {
-  auto arguments = driver::ReadArguments(options, diagnostics);
-  if (!arguments || !Load(loaded, diagnostics)) return {};
-  ir::Module& module = *loaded.module;
+std::string RunLoaded(ir::Module& module, const std::string& name, const driver::Options& options,
+                      driver::MpiJob& job, DiagnosticEngine& diagnostics) {
+  auto arguments = driver::ReadArguments(options, diagnostics, driver::MpiJob::FirstContents());
+  if (!arguments) return {};
   ir::Function* program = driver::SelectFunction(module, name, *arguments, options, diagnostics);
   auto checkpoints =
       program ? driver::PlanCheckpoints(module, *program, options, diagnostics) : std::nullopt;
   if (!checkpoints) return {};
   if (options.core_num) driver::SetCoreNum(module, *program, *options.core_num);
-  auto bound = driver::BindProgram(module, *program, *arguments, options, diagnostics);
+  driver::ArgumentValues values(module, *program, *arguments, diagnostics);
+  auto bound = driver::BindShared(*program, *arguments, options, values, diagnostics);
   if (!bound || !driver::MayWriteOutputs(*bound, diagnostics)) return {};
   std::optional<std::string> under_test = driver::OnlyTarget(options, diagnostics);
   auto specs = under_test ? driver::ResolveSpecs(module, name, *under_test, true, options.device,
@@ -99,10 +100,17 @@ std::string RunLoaded(LoadedProgram& loaded, const std::string& name,
                           : std::nullopt;
   driver::Context context = specs ? MakeContext(diagnostics) : nullptr;
   if (!context) return {};
+  job.Inspect(module);  // --device may have given the number of ranks
+  std::optional<driver::LocalRanks> ranks = job.FindRanks(module, diagnostics);
+  if (!ranks || !values.StoreDistributed(*ranks, *bound)) return {};
   SourceManager no_sources;
   driver::RunPlace place{context.get(), module, *specs, no_sources};
   place.checkpoints = std::move(*checkpoints);
-  return driver::RunAndReport(place, *program, std::move(*bound), options, diagnostics);
+  place.ranks = *ranks;
+  place.values = &values;
+  place.tiled = &module;
+  std::string text = driver::RunAndReport(place, *program, std::move(*bound), options, diagnostics);
+  return job.IsFirst() ? text : "";
 }
 
 int Finish(const std::string& name, const std::string& printed, const driver::Options& options,
@@ -120,8 +128,11 @@ int Finish(const std::string& name, const std::string& printed, const driver::Op
   return code == driver::kExitDone && !written ? driver::kExitEnvironment : code;
 }
 
-int Main(const std::string& name, const std::vector<std::string>& words) {
+int Main(const std::string& name, const std::vector<std::string>& words, driver::MpiJob& job) {
   DiagnosticEngine diagnostics;
+  LoadedProgram loaded;
+  std::string fault = Load(loaded);
+  if (loaded.module) job.Inspect(*loaded.module);
   auto options = driver::ParseOptions(driver::ProgramCommand(name), words, diagnostics);
   if (!options) return Finish(name, "", driver::Options{}, diagnostics);
   if (options->json && !options->json->empty() &&
@@ -134,9 +145,12 @@ int Main(const std::string& name, const std::vector<std::string>& words) {
                       options->json->empty() ? driver::JsonPlace::Output : driver::JsonPlace::File);
   if (options->help)
     return Finish(name, driver::HelpText(driver::ProgramCommand(name)), *options, diagnostics);
-  LoadedProgram loaded;
+  if (!loaded.module) {
+    diagnostics.Report(driver::diag::BadImage, {}, fault);
+    return Finish(name, "", *options, diagnostics);
+  }
   driver::TraceOutput trace;
-  std::string printed = RunLoaded(loaded, name, *options, diagnostics);
+  std::string printed = RunLoaded(*loaded.module, name, *options, job, diagnostics);
   trace.Write(diagnostics);
   return Finish(name, printed, *options, diagnostics);
 }
@@ -146,10 +160,12 @@ int Main(const std::string& name, const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   kdl::BeginProcess();
   std::string name = std::filesystem::path(argv[0]).filename().string();
+  driver::MpiJob job;
+  int code = driver::kExitEnvironment;
   try {
-    return Main(name, {argv + 1, argv + argc});
+    code = Main(name, {argv + 1, argv + argc}, job);
   } catch (const std::bad_alloc&) {
     std::fputs((name + ": error: not enough memory\n").c_str(), stderr);
-    return driver::kExitEnvironment;
   }
+  return job.End(code);
 }

@@ -11,11 +11,11 @@
 #include "driver/compile/resume.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
-#include "driver/ranks/mpi.h"
 #include "driver/run/argument_values.h"
 #include "driver/run/arguments.h"
 #include "driver/run/checkpoint_plan.h"
 #include "driver/run/devices.h"
+#include "driver/run/mpi_job.h"
 #include "driver/run/open_outputs.h"
 #include "driver/run/run_program.h"
 #include "driver/run/select.h"
@@ -61,16 +61,13 @@ class RunOfFile {
   /// on which the program's launches depend. If the result is not empty, nothing has run, and the
   /// file must be compiled again with these values.
   std::vector<sema::Define> CompileAndRun() {
-    // A process that shares the work with others reads only its own elements of distributed parameters.
-    arguments_ =
-        driver::ReadArguments(session_.options, session_.diagnostics,
-                              driver::MpiProcess::IsLaunched() ? driver::FileContents::Headers
-                                                               : driver::FileContents::All);
+    arguments_ = driver::ReadArguments(session_.options, session_.diagnostics,
+                                       driver::MpiJob::FirstContents());
     if (options_.profile && !StartTrace()) return {};
     std::optional<std::string> target = driver::OnlyTarget(session_.options, session_.diagnostics);
     if (!arguments_ || !target) {
       // Compile the file nevertheless, so that its errors are reported, too.
-      FindDevices(driver::Compile(session_, {.until = driver::Until::Ir}));
+      Inspect(driver::Compile(session_, {.until = driver::Until::Ir}));
       return {};
     }
     driver::CompileRequest request;
@@ -79,7 +76,7 @@ class RunOfFile {
     request.places.bindings = session_.options.device;
     if (!target->empty()) request.places.under_test = {*target};
     Compilation made = driver::Compile(session_, std::move(request));
-    FindDevices(made);
+    Inspect(made);
     driver::Context context = made.ok() ? Load(session_, made) : nullptr;
     if (context) Execute(made, context.get());
     return std::move(found_);
@@ -100,14 +97,7 @@ class RunOfFile {
   }
 
   /// Prints the output. If the run has failed, also ends the other ranks, which may be waiting for this one.
-  int Finish() {
-    int code = driver::Finish(session_);
-    if (!mpi_ && code != 0 && may_share_) driver::MpiProcess::EndJob(code);
-    if (!mpi_) return code;
-    if (code != 0) mpi_->Abort(code);
-    Status closed = mpi_->Close();
-    return closed.ok() ? code : driver::kExitEnvironment;
-  }
+  int Finish() { return job_.End(driver::Finish(session_)); }
 
  private:
   bool StartTrace() {
@@ -167,48 +157,13 @@ class RunOfFile {
                               driver::DeviceOfAddedLaunch(*made.module, session_.options));
   }
 
-  /// Notes whether other processes may wait for this one, because the module has a device with ranks.
-  void FindDevices(const Compilation& made) {
-    if (!made.module) return;
-    may_share_ = std::ranges::any_of(made.module->devices, [](const ir::Device& device) {
-      return device.has_ranks && device.rank_count == 0;
-    });
-  }
-
-  /// Returns the ranks of the module's device with ranks: those on the command line, or those that an MPI launcher has
-  /// started. On error, reports it and returns nothing.
-  std::optional<driver::LocalRanks> FindRanks(const ir::Module& module) {
-    auto device = std::ranges::find_if(module.devices, &ir::Device::has_ranks);
-    if (device == module.devices.end()) return driver::LocalRanks();
-    int64_t count = device->rank_count;
-    driver::LocalRanks ranks{{}, 0, std::max<int64_t>(count, 1), nullptr};
-    if (count == 0 && driver::MpiProcess::IsLaunched()) {
-      auto joined = driver::MpiProcess::Join();
-      if (!joined.ok()) {
-        session_.diagnostics.Report(driver::diag::MachineFailed, {}, joined.failure().message);
-        return std::nullopt;
-      }
-      mpi_ = std::move(*joined);
-      count = mpi_->count();
-      ranks = {{}, mpi_->rank(), mpi_->rank() + 1, &mpi_->transport()};
-    }
-    auto grid = driver::GridOf(*device, std::max<int64_t>(count, 1), session_.diagnostics);
-    if (!grid) return std::nullopt;
-    ranks.grid = *std::move(grid);
-    return ranks;
-  }
-
-  /// Leaves the output to the first rank, except for files of which each rank writes a part.
-  void BeSilent() {
-    session_.printed.clear();
-    for (driver::BoundArgument& argument : bound_->arguments)
-      if (argument.distribution.empty()) argument.out_path.clear();
+  void Inspect(const Compilation& made) {
+    if (made.module) job_.Inspect(*made.module);
   }
 
   void Execute(Compilation& made, kdl_context* context) {
-    std::optional<driver::LocalRanks> ranks = FindRanks(*made.module);
+    std::optional<driver::LocalRanks> ranks = job_.FindRanks(*made.module, session_.diagnostics);
     if (!ranks || !values_->StoreDistributed(*ranks, *bound_)) return;
-    if (ranks->first > 0) BeSilent();
     driver::RunPlace place{context,          *made.module,         made.devices[0],
                            session_.sources, &made.contracts.list, std::move(contract_)};
     place.ranks = *ranks;
@@ -219,7 +174,7 @@ class RunOfFile {
       driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
     std::string text = driver::RunAndReport(place, *program_, std::move(*bound_), session_.options,
                                             session_.diagnostics);
-    if (ranks->first == 0) session_.printed += text;
+    session_.printed = job_.IsFirst() ? session_.printed + text : "";
   }
 
   driver::Session session_;
@@ -234,8 +189,7 @@ class RunOfFile {
   std::optional<driver::BoundProgram> bound_;
   std::optional<driver::CheckpointPlan> checkpoints_;
   std::optional<TraceFile> trace_;  ///< only with --profile
-  std::unique_ptr<driver::MpiProcess> mpi_;
-  bool may_share_ = true;  ///< whether processes of an MPI launcher may share the work
+  driver::MpiJob job_;
 };
 
 }  // namespace

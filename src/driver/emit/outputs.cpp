@@ -16,7 +16,6 @@
 #include "driver/emit/host_object.h"
 #include "driver/emit/python_project.h"
 #include "driver/emit/toolchain.h"
-#include "ir/lookup.h"
 #include "ir/print/printer.h"
 #include "support/check.h"
 #include "support/io.h"
@@ -40,7 +39,6 @@ class Collector {
 
   std::vector<OutputFile> Collect() {
     size_t errors_before = session_.diagnostics.error_count();
-    if (!MayWritePrograms()) return {};
     for (Emit emit : emits_.kinds) Add(emit);
     for (std::string_view text : emits_.texts) AddPayloads(text);
     if (session_.diagnostics.error_count() != errors_before) return {};
@@ -48,21 +46,6 @@ class Collector {
   }
 
  private:
-  /// Returns whether all programs can be written. Reports an error if one has distributed tensors, but is to be an executable.
-  bool MayWritePrograms() {
-    bool writes = std::ranges::find(emits_.kinds, Emit::Exe) != emits_.kinds.end();
-    bool may = true;
-    for (const ir::Function* function : made_.module->functions()) {
-      bool is_program = function->kind == ir::FunctionKind::Program;
-      if (!writes || !is_program || ir::OpsOfKind(*function, ir::OpKind::Ranks).empty()) continue;
-      session_.diagnostics
-          .Report(diag::RanksNotEmitted, SpanOf(function->loc), function->base_name())
-          .Help("run it with `kernelc run`, or call it from an application (samples/ranks)");
-      may = false;
-    }
-    return may;
-  }
-
   static bool ContainsPrograms(Emit emit) {
     return emit == Emit::Orch || emit == Emit::OrchC || emit == Emit::Exe;
   }

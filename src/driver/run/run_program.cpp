@@ -197,7 +197,7 @@ bool WriteOutputs(const LocalRanks& ranks, const BoundProgram& bound,
     if (argument.out_path.empty()) continue;
     if (argument.part) {
       shared.push_back(&argument);
-    } else {
+    } else if (ranks.first == 0) {
       files.push_back({argument.out_path, FormatNpy(argument.tensor)});
     }
   }

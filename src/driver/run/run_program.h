@@ -29,8 +29,8 @@ std::string NameInSource(std::string_view device);
 /// Whether the files given with --out may be written. Call this before the run. Reports problems.
 bool MayWriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics);
 
-/// Writes the files given with --out, together with the other processes that share the work. Reports errors, and returns
-/// whether the files are written.
+/// Writes the files given with --out, together with the other processes that share the work: each writes its elements of
+/// distributed parameters, and the first one everything else. Reports errors, and returns whether the files are written.
 bool WriteOutputs(const LocalRanks& ranks, const BoundProgram& bound,
                   DiagnosticEngine& diagnostics);
 

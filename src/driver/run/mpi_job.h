@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "driver/ranks/mpi.h"
+#include "driver/ranks/transport.h"
+#include "driver/run/argument_specs.h"
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+/// The processes that an MPI launcher may have started together with this one, during the run of a program. `kernelc run` and
+/// executables of `--emit exe` use it in the same way.
+class MpiJob {
+ public:
+  /// Returns what a process reads of the files in --arg before it knows its rank. If it shares the work with others, it later
+  /// reads only its own elements of distributed parameters.
+  static FileContents FirstContents();
+
+  /// Notes whether the module's programs share their work with other processes. Without this call, they may.
+  void Inspect(const ir::Module& module);
+
+  /// Returns the ranks of the module's device with ranks: those on the command line, or those that an MPI launcher has started,
+  /// which all must call this. On error, reports it and returns nothing.
+  std::optional<LocalRanks> FindRanks(const ir::Module& module, DiagnosticEngine& diagnostics);
+
+  /// Returns whether this process prints the results of the program.
+  bool IsFirst() const { return !mpi_ || mpi_->rank() == 0; }
+
+  /// Ends MPI after everything has been printed, and returns the exit code of this process. If `code` is not 0, it also ends the
+  /// other processes, which may be waiting for this one.
+  int End(int code);
+
+ private:
+  std::unique_ptr<MpiProcess> mpi_;  ///< null before FindRanks, and if there are no other processes
+  bool may_share_ = true;
+};
+
+}  // namespace kdl::driver
