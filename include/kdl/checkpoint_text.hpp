@@ -30,8 +30,6 @@ inline std::string HexText(std::uint64_t bits) {
   return text;
 }
 
-inline std::string ChecksumText(std::string_view text) { return HexText(ChecksumOf(text)); }
-
 // Returns the path without detours. ".." at its beginning stays.
 inline std::string WithoutDetours(std::string_view path) {
   std::vector<std::string_view> parts;

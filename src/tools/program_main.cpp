@@ -88,7 +88,7 @@ std::string RunLoaded(ir::Module& module, const std::string& name, const driver:
   if (!arguments) return {};
   ir::Function* program = driver::SelectFunction(module, name, *arguments, options, diagnostics);
   auto checkpoints =
-      program ? driver::PlanCheckpoints(module, *program, options, diagnostics) : std::nullopt;
+      program ? driver::PlanCheckpoints(*program, options, diagnostics) : std::nullopt;
   if (!checkpoints) return {};
   if (options.core_num) driver::SetCoreNum(module, *program, *options.core_num);
   driver::ArgumentValues values(module, *program, *arguments, diagnostics);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -123,8 +122,7 @@ class RunOfFile {
     program_ = AsProgram(made, *chosen);
     if (!program_) return false;
     if (!from_data_.empty()) options_ = WithoutData(session_.options, from_data_, *program_);
-    checkpoints_ =
-        driver::PlanCheckpoints(*made.module, *program_, session_.options, session_.diagnostics);
+    checkpoints_ = driver::PlanCheckpoints(*program_, session_.options, session_.diagnostics);
     if (!checkpoints_) return false;
     if (session_.options.core_num)
       driver::SetCoreNum(*made.module, *program_, *session_.options.core_num);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compiles programs with checkpoints to C++ and C, and calls them in MPI applications. They must write what `kernelc run` writes,
-and continue with its results. Files and arguments that do not fit must be refused.
+byte for byte, and each must continue at the files of the other. Files and arguments that do not fit must be refused.
 
 A program is interrupted because it ends early, because it is killed at random moments, because the disk is full, or because one
 of its processes is killed. It continues on another number of ranks, with Open MPI and MPICH. Executables of `--emit exe` continue with
@@ -88,25 +88,29 @@ class Caller:
         checks.expect(f"{self.name}: {args[0]} {what}: {code}, {errors}", code == 0 and got == wanted)
 
 
-def contents_of(file):
-    """Returns what a checkpoint contains, without the checksums of the program and of everything."""
-    return re.sub(rb'"program":"[0-9a-f]{16}"', b"", file.read_bytes())[:-17]
-
-
 def in_processes(caller, wanted):
     """A program writes what `kernelc run` writes, and continues with another number of processes."""
     for program, one in wanted.items():
         file = caller.folder / file_of(program)
         file.unlink(missing_ok=True)
         run(words_of(program, SOURCE, 7, False), caller.folder)
-        walked = contents_of(file)
-        refused(caller, "written by another program, or before the program was changed", program, STEPS, resume=file.name)
+        walked = file.read_bytes()
+        caller.expect(one, "continues at a file of kernelc run", program, STEPS, resume=file.name)
+        caller.interrupt(program)
+        continued(words_of(program, SOURCE, STEPS), program, one, f"kernelc run at a file of {caller.name}", caller.folder)
         for first, then in ((0, 0), (0, 3), (3, 2), (2, 0)):
             caller.interrupt(program, processes=first)
-            checks.expect(f"{caller.name}: {program} with {first} processes writes something else", contents_of(file) == walked)
+            checks.expect(f"{caller.name}: {program} with {first} processes writes something else", file.read_bytes() == walked)
             caller.expect(one, f"continues with {then} processes", program, STEPS, processes=then, resume=str(file))
         file.unlink()
         caller.expect(one, "without a file", program, STEPS, resume=file.name)
+
+
+def continued(words, program, one, what, folder):
+    """Continues at the checkpoint of the program, with its results."""
+    got = outputs([*words, "--resume", file_of(program)], folder)
+    checks.expect(f"{program}, continued by {what}, has other results: {got if isinstance(got, str) else ''}",
+                  isinstance(got, dict) and joined(program, folder) == one)
 
 
 def refused(caller, why, program, *args, **named):
@@ -138,6 +142,18 @@ def wrong(caller, program, draw):
     code, errors, _ = caller.run(program, STEPS, resume="other")
     checks.expect(f"{caller.name}: {program} continues at 'other': {errors}",
                   code != 0 and f"the program '{program}' has no checkpoint in 'other'" in errors and not file.exists())
+
+
+def of_changed_program(caller):
+    """A file that was written before a kernel was changed is refused."""
+    changed = caller.folder / "changed.kdl"
+    changed.write_text(SOURCE.read_text().replace("0.25 * (", "0.125 * ("))
+    for program in PROGRAMS:
+        file = caller.folder / file_of(program)
+        file.unlink(missing_ok=True)
+        run(words_of(program, changed, 7, False), caller.folder)
+        refused(caller, "written by another program, or before the program was changed", program, STEPS, resume=file.name)
+        file.unlink()
 
 
 def other_arguments(caller):
@@ -219,34 +235,34 @@ def killed_process(caller, draw):
     caller.expect(wanted_of("relaxed", caller.folder, steps), "after a process was killed", "relaxed", steps, processes=2, resume=file.name)
 
 
-def executable(wanted, folder):
-    """Executables write what `kernelc run` writes, and continue with --resume."""
-    built = run(["kernelc", "build", str(without_ranks(folder)), "--emit", "exe", "-o", str(folder)], folder)
-    checks.expect(f"--emit exe: {built.stderr}", built.returncode == 0)
-    if built.returncode != 0:
-        return
-    for program, one in wanted.items():
-        def words(steps):
-            return [str(folder / "one"), *words_of(program, "one.kdl", steps)[3:]]
-
-        file = folder / file_of(program)
-        file.unlink(missing_ok=True)
-        run(words_of(program, without_ranks(folder), 7, False), folder)
-        walked = contents_of(file)
-        file.unlink()
-        run(words(7), folder)
-        checks.expect(f"the executable writes something else for {program}", file.exists() and contents_of(file) == walked)
-        got = outputs([*words(STEPS), "--resume", file.name], folder)
-        checks.expect(f"the executable continues {program} with other results: {got if isinstance(got, str) else ''}",
-                      isinstance(got, dict) and joined(program, folder) == one)
-        done = run([*words(STEPS), "--resume", "other"], folder)
-        checks.expect(f"the executable continues at 'other': {done.stderr}", done.returncode != 0 and "no checkpoint in 'other'" in done.stderr)
+def executables(wanted, folder):
+    """Executables write what `kernelc run` writes, and each continues with --resume at the files of the other."""
+    launchers = {"one process": [], **{f"2 processes of {library}": [*launcher, "2"] for library, launcher in LAUNCHERS.items()}}
+    for source in (without_ranks(folder), SOURCE):
+        built = run(["kernelc", "build", str(source), "--emit", "exe", "-o", str(folder)], folder)
+        checks.expect(f"--emit exe: {built.stderr}", built.returncode == 0)
+        for program, one in wanted.items():
+            run(words_of(program, source, 7, False), folder)
+            file = folder / file_of(program)
+            walked = file.read_bytes()
+            for name, launch in launchers.items() if source == SOURCE else [("one process", [])]:
+                words = [*launch, str(folder / source.stem), *words_of(program, source, STEPS)[3:]]
+                what = f"the executable of {source.name} in {name}"
+                file.write_bytes(walked)
+                continued(words, program, one, what, folder)
+                file.unlink()
+                run([word.replace(f"={STEPS}", "=7") for word in words], folder)
+                checks.expect(f"{what} writes something else for {program}", file.exists() and file.read_bytes() == walked)
+                continued(words_of(program, source, STEPS), program, one, f"kernelc run at a file of {what}", folder)
+            done = run([str(folder / source.stem), *words_of(program, source, STEPS)[3:], "--resume", "other"], folder)
+            checks.expect(f"the executable continues at 'other': {done.stderr}", done.returncode != 0 and "no checkpoint in 'other'" in done.stderr)
+            file.unlink()
 
 
 def check_all(draw, folder):
     write_inputs(folder, SIZES)
     wanted = {program: wanted_of(program, folder) for program in PROGRAMS}
-    executable(wanted, folder)
+    executables(wanted, folder)
     for library, launcher in LAUNCHERS.items():
         if not shutil.which(launcher[0]):
             checks.expect(f"{launcher[0]} is missing: tests/install.sh tests", False)
@@ -262,6 +278,7 @@ def check_all(draw, folder):
             for program in PROGRAMS:
                 wrong(caller, program, draw)
                 on_full_disk(caller, program)
+            of_changed_program(caller)
             other_arguments(caller)
             killed(caller, draw)
             killed_process(caller, draw)

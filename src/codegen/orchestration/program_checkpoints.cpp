@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/orchestration/program_printer.h"
-#include "ir/print/with_callees.h"
+#include "ir/identity.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "kdl/checkpoint_text.hpp"
@@ -27,11 +27,10 @@ void ProgramPrinter::PrintCheckpoints() {
   });
   if (files.empty()) return;
   checkpoints_ = names_.Pick("checkpoints");
-  syntax_->OpenCheckpoints(
-      writer_, checkpoints_, ranks_.empty() ? "" : ranks_.begin()->second,
-      {Quoted(function_.base_name()),
-       Quoted(checkpoints::ChecksumText(ir::PrintWithCallees(module_, function_)))},
-      files);
+  syntax_->OpenCheckpoints(writer_, checkpoints_, ranks_.empty() ? "" : ranks_.begin()->second,
+                           {Quoted(function_.base_name()),
+                            Quoted(checkpoints::HexText(ir::FindIdentity(function_).value_or(0)))},
+                           files);
 }
 
 void ProgramPrinter::AddSaved(Call& call, const Op* op, std::span<Value* const> tensors,

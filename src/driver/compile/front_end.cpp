@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "driver/compile/given_device.h"
+#include "driver/compile/identify_programs.h"
 #include "driver/compile/output_names.h"
 #include "driver/compile/phases.h"
 #include "driver/compile/resume.h"
@@ -39,6 +40,7 @@ PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
   const ir::PrintOptions how{.locs = s.options.locs};
   if (!CheckModuleName(lowered.module->name.text(), s.options, s.diagnostics))
     return PipelineEnd::Failed;
+  IdentifyPrograms(*lowered.module);
   GiveDevice(*lowered.module, s.options);
   if (PrintsAfter(s.options, kIrgen))
     s.printed += fmt::format("// after {}\n{}", kIrgen, ir::Print(*lowered.module, how));

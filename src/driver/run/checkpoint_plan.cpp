@@ -8,22 +8,21 @@
 #include <system_error>
 
 #include "driver/diagnostics.h"
+#include "ir/identity.h"
 #include "ir/lookup.h"
 #include "ir/op_kind.h"
-#include "ir/print/with_callees.h"
 #include "kdl/checkpoint_text.hpp"
 
 namespace kdl::driver {
 
-std::optional<CheckpointPlan> PlanCheckpoints(const ir::Module& module, const ir::Function& program,
-                                              const Options& options,
+std::optional<CheckpointPlan> PlanCheckpoints(const ir::Function& program, const Options& options,
                                               DiagnosticEngine& diagnostics) {
   CheckpointPlan plan;
   for (const ir::Op* op : ir::OpsOfKind(program, ir::OpKind::Restore))
     plan.files.push_back(op->attr<ir::AttrKey::Text>().str());
   if (!plan.files.empty()) {
     plan.program = program.base_name();
-    plan.code = checkpoints::ChecksumText(ir::PrintWithCallees(module, program));
+    plan.code = checkpoints::HexText(ir::FindIdentity(program).value_or(0));
   }
   if (options.resume.empty()) return plan;
   std::error_code error;

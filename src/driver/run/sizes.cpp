@@ -11,6 +11,7 @@
 #include "driver/run/npy.h"
 #include "driver/run/source_types.h"
 #include "ir/diagnostics.h"
+#include "ir/identity.h"
 #include "ir/requirement.h"
 #include "support/check.h"
 #include "support/near_names.h"
@@ -70,7 +71,8 @@ class SizeBinder {
   void BindConstants() {
     if (function_.kind != ir::FunctionKind::Program) return;
     for (const ir::Generic& generic : function_.generics) {
-      if (generic.values.size() == 1) Bind(generic.name, {generic.values[0], "-D or its default"});
+      bool is_constant = generic.values.size() == 1 && generic.name.text() != ir::kIdentity;
+      if (is_constant) Bind(generic.name, {generic.values[0], "-D or its default"});
     }
   }
 

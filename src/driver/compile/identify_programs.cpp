@@ -1,0 +1,45 @@
+#include "driver/compile/identify_programs.h"
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "ir/identity.h"
+#include "ir/lookup.h"
+#include "ir/op_kind.h"
+#include "ir/print/printer.h"
+#include "kdl/checkpoint_text.hpp"
+
+namespace kdl::driver {
+
+namespace {
+
+/// Appends the text of a function, and of the functions that it uses, unless they are in `printed`.
+void Append(const ir::Module& module, const ir::Function& function,
+            std::set<const ir::Function*>& printed, std::string& text) {
+  if (!printed.insert(&function).second) return;
+  text += ir::Print(function);
+  ir::Walk(function.body, [&](const ir::Op* op) {
+    if (!op->HasAttr(ir::AttrKey::Callee)) return;
+    const ir::Function* callee = module.FindFunction(op->attr<ir::AttrKey::Callee>());
+    if (callee) Append(module, *callee, printed, text);
+  });
+}
+
+}  // namespace
+
+void IdentifyPrograms(ir::Module& module) {
+  for (ir::Function* function : module.functions()) {
+    bool has_checkpoints = function->kind == ir::FunctionKind::Program &&
+                           !ir::OpsOfKind(*function, ir::OpKind::Restore).empty();
+    if (!has_checkpoints || ir::FindIdentity(*function)) continue;
+    std::set<const ir::Function*> printed;
+    std::string text;
+    Append(module, *function, printed, text);
+    auto identity = static_cast<int64_t>(checkpoints::ChecksumOf(text));
+    function->generics.push_back(
+        {module.context().names.Intern(ir::kIdentity), {identity}, false, {}});
+  }
+}
+
+}  // namespace kdl::driver
