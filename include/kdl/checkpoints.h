@@ -26,6 +26,12 @@ kdl_error* kdl_checkpoints_create(kdl_context* context, kdl_ranks* ranks, const 
                                   kdl_checkpoints** checkpoints);
 void kdl_checkpoints_free(kdl_checkpoints* checkpoints);
 
+/* Sets a function that kdl_checkpoints_write calls with the path of the temporary file that it has created, and with NULL when this file has
+ * got its name or is removed. Executables that signals may end use it to remove the file. Must be called before the first
+ * checkpoint is written. */
+void kdl_checkpoints_observe(kdl_checkpoints* checkpoints,
+                             void (*changed)(void* state, const char* temporary), void* state);
+
 /* A number that is stored at `value`. */
 typedef struct kdl_variable {
   void* value;

@@ -21,6 +21,7 @@ struct kdl_checkpoints {
   std::string code;
   std::string resume;  // the file at whose checkpoint the program continues, or ""
   std::map<std::string, std::int64_t, std::less<>> reached = {};  // how often, by file
+  TemporaryObserver observer = {};
 
   const kdl_transport* transport() const { return ranks == nullptr ? nullptr : ranks->transport(); }
 };
@@ -101,6 +102,11 @@ kdl_error* kdl_checkpoints_create(kdl_context* context, kdl_ranks* ranks, const 
 
 void kdl_checkpoints_free(kdl_checkpoints* checkpoints) { delete checkpoints; }
 
+void kdl_checkpoints_observe(kdl_checkpoints* checkpoints,
+                             void (*changed)(void* state, const char* temporary), void* state) {
+  checkpoints->observer = {changed, state};
+}
+
 kdl_error* kdl_checkpoints_restore(kdl_checkpoints* checkpoints, const char* file,
                                    const kdl_variable* numbers, std::int32_t number_count,
                                    const kdl_named_array* tensors, std::int32_t tensor_count) {
@@ -134,6 +140,6 @@ kdl_error* kdl_checkpoints_write(kdl_checkpoints* checkpoints, const char* file,
     Saved saved = SavedOf(*checkpoints, file, {tensors, static_cast<std::size_t>(tensor_count)});
     for (const kdl_arg& number : std::span(numbers, static_cast<std::size_t>(number_count)))
       saved.numbers.push_back(NumberAt(&number.bits, number.element));
-    return WriteCheckpoint(saved, checkpoints->transport());
+    return WriteCheckpoint(saved, checkpoints->transport(), checkpoints->observer);
   });
 }

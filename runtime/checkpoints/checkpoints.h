@@ -7,6 +7,7 @@
 #include "checkpoints/saved.h"
 #include "core/error.h"
 #include "kdl/ranks.h"
+#include "system/shared_file.h"
 
 namespace kdl::runtime {
 
@@ -14,7 +15,8 @@ namespace kdl::runtime {
 Error CheckReplaceable(const std::string& path, const kdl_transport* transport);
 
 // Writes a checkpoint. The file is replaced when the new one is complete and on the disk; after a failure, the old one stays.
-Error WriteCheckpoint(const Saved& saved, const kdl_transport* transport);
+Error WriteCheckpoint(const Saved& saved, const kdl_transport* transport,
+                      TemporaryObserver observer);
 
 // Replaces the numbers and the elements of the tensors by those in the file, which must have the same code, types and sizes.
 // Stores whether there is a file; without one, does nothing else.

@@ -55,8 +55,8 @@ Error WhyNotReplaceable(const std::string& path) {
 // Writes one checkpoint.
 class Writer {
  public:
-  Writer(const Saved& saved, const kdl_transport* transport)
-      : saved_(saved), header_(HeaderOf(saved)), processes_(transport) {}
+  Writer(const Saved& saved, const kdl_transport* transport, TemporaryObserver observer)
+      : saved_(saved), header_(HeaderOf(saved)), processes_(transport), file_(observer) {}
 
   Error Write() {
     std::vector<char> name(kMostPathBytes);
@@ -152,8 +152,9 @@ Error CheckReplaceable(const std::string& path, const kdl_transport* transport) 
   return Invalid("another process cannot write '", path, "'");
 }
 
-Error WriteCheckpoint(const Saved& saved, const kdl_transport* transport) {
-  return Writer(saved, transport).Write();
+Error WriteCheckpoint(const Saved& saved, const kdl_transport* transport,
+                      TemporaryObserver observer) {
+  return Writer(saved, transport, observer).Write();
 }
 
 }  // namespace kdl::runtime

@@ -92,19 +92,26 @@ bool ReplacingFile::Create(const std::string& path) {
   const int file = CreateIn(place_.substr(0, place_.rfind('/') + 1), &fresh);
   if (file < 0) return false;
   own_ = std::move(fresh);
+  observer_.Tell(own_.c_str());
   const bool is_allowed = !exists || ::fchmod(file, old.st_mode & 0777) == 0;
   return ::close(file) == 0 && is_allowed;
 }
 
 bool ReplacingFile::Put() {
   if (::rename(own_.c_str(), place_.c_str()) != 0) return false;
-  own_.clear();
+  Forget();
   return true;
 }
 
 void ReplacingFile::Remove() {
-  if (!own_.empty()) ::unlink(own_.c_str());
+  if (own_.empty()) return;
+  ::unlink(own_.c_str());
+  Forget();
+}
+
+void ReplacingFile::Forget() {
   own_.clear();
+  observer_.Tell(nullptr);
 }
 
 bool IsFolder(const std::string& path) {

@@ -34,10 +34,20 @@ class SharedFile {
   int file_;
 };
 
+// Is told the path of a temporary file when the file has been created, and null when it has got its name or is removed.
+struct TemporaryObserver {
+  void (*changed)(void* state, const char* path) = nullptr;
+  void* state = nullptr;
+
+  void Tell(const char* path) const {
+    if (changed != nullptr) changed(state, path);
+  }
+};
+
 // A file that is written next to the one that it replaces. The destructor removes it, unless it has replaced the other one.
 class ReplacingFile {
  public:
-  ReplacingFile() = default;
+  explicit ReplacingFile(TemporaryObserver observer) : observer_(observer) {}
   ReplacingFile(const ReplacingFile&) = delete;
   ReplacingFile& operator=(const ReplacingFile&) = delete;
   ~ReplacingFile() { Remove(); }
@@ -51,6 +61,9 @@ class ReplacingFile {
   void Remove();
 
  private:
+  void Forget();
+
+  TemporaryObserver observer_;
   std::string own_;    // empty if there is no file
   std::string place_;  // of the file that is replaced
 };

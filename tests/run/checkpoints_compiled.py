@@ -4,7 +4,7 @@ byte for byte, and each must continue at the files of the other. Files and argum
 
 A program is interrupted because it ends early, because it is killed at random moments, because the disk is full, or because one
 of its processes is killed. It continues on another number of ranks, with Open MPI and MPICH. Executables of `--emit exe` continue with
-`--resume`, like `kernelc run`.
+`--resume`, like `kernelc run`, and a signal such as that of Ctrl-C leaves no temporary file of either.
 
 tests/run/checkpoints_compiled.py
 """
@@ -259,10 +259,29 @@ def executables(wanted, folder):
             file.unlink()
 
 
+def signalled(folder):
+    """A signal that ends a process while it writes a checkpoint leaves no temporary file."""
+    words = words_of("relaxed", "one.kdl", 1000, False, ["--set", "M=1500", "--set", "N=1500"])
+    for what, started in (("kernelc run", words), ("the executable", [str(folder / "one"), *words[3:]])):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            process = subprocess.Popen(started, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ends = time.monotonic() + 120
+            while not list(folder.glob(".checkpoint-*")) and process.poll() is None and time.monotonic() < ends:
+                pass  # the file exists for a few milliseconds
+            process.send_signal(number)
+            code = process.wait(timeout=120)
+            left = list(folder.glob(".checkpoint-*"))
+            checks.expect(f"{what} ends with {code} after the signal {number}, and leaves {left}", code == -number and not left)
+            for path in left:
+                path.unlink()
+    (folder / file_of("relaxed")).unlink(missing_ok=True)
+
+
 def check_all(draw, folder):
     write_inputs(folder, SIZES)
     wanted = {program: wanted_of(program, folder) for program in PROGRAMS}
     executables(wanted, folder)
+    signalled(folder)
     for library, launcher in LAUNCHERS.items():
         if not shutil.which(launcher[0]):
             checks.expect(f"{launcher[0]} is missing: tests/install.sh tests", False)

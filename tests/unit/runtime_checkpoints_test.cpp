@@ -168,6 +168,29 @@ TEST_CASE("Checkpoints: other files are kept, and links stay") {
   CHECK(folder.files() == 2);
 }
 
+TEST_CASE("Checkpoints: an observer is told where the temporary file is, and that it is gone") {
+  CurrentFolder folder;
+  kdl::Context context;
+  kdl_checkpoints* call = nullptr;
+  const char* file = "p";
+  kdl::Check(kdl_checkpoints_create(context.get(), nullptr, "walk", "code", &file, 1, &call));
+  std::vector<std::string> told;
+  kdl_checkpoints_observe(
+      call,
+      [](void* state, const char* temporary) {
+        CHECK((temporary == nullptr || fs::exists(temporary)));
+        static_cast<std::vector<std::string>*>(state)->emplace_back(temporary ? temporary : "");
+      },
+      &told);
+  const auto write = [&] { return kdl_checkpoints_write(call, file, 1, nullptr, 0, nullptr, 0); };
+  kdl::Check(write());
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].starts_with(".checkpoint-"));
+  CHECK(told[1].empty());
+  CHECK(folder.files() == 1);
+  kdl_checkpoints_free(call);
+}
+
 TEST_CASE("Checkpoints: the name of a file is its path in the current folder") {
   using kdl::checkpoints::NameOf;
   CHECK(NameOf("p", "/a") == "p");

@@ -21,6 +21,7 @@
 #include "ir/module.h"
 #include "kdl/checkpoints.h"
 #include "kdl/runtime.h"
+#include "support/end_by_signal.h"
 #include "support/result.h"
 #include "support/scalar.h"
 #include "support/source.h"
@@ -203,6 +204,7 @@ class Executor final : public interp::ProgramHost {
     void operator()(kdl_checkpoints* checkpoints) const { kdl_checkpoints_free(checkpoints); }
   };
   std::unique_ptr<kdl_checkpoints, FreeCheckpoints> checkpoints_;  ///< null if none are written
+  std::optional<RemovedBySignal> temporary_;  ///< the file of a checkpoint that is being written
   Launching last_;
   std::function<void(const interp::LaunchRequest&)> observer_;
   size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for

@@ -38,7 +38,14 @@ Status Executor::SetCheckpoints(const CheckpointPlan& plan) {
                                                   plan.code.c_str(), files.data(),
                                                   static_cast<int32_t>(files.size()), &made));
   checkpoints_.reset(made);
-  return status;
+  if (!status.ok()) return status;
+  auto changed = [](void* temporary, const char* path) {
+    auto& file = *static_cast<std::optional<RemovedBySignal>*>(temporary);
+    file.reset();
+    if (path) file.emplace(path);
+  };
+  kdl_checkpoints_observe(made, changed, &temporary_);
+  return {};
 }
 
 // Both requests always wait for their events, because the program does not wait for these events again.
