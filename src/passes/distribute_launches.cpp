@@ -39,7 +39,7 @@
 //        %first, %end = owned %M rank %r on @grid axis 0
 //        if %first < %end {
 //          %xr = rank_memory %x rank %r ; %yr = rank_memory %y rank %r
-//          launch @relax_part on @grid (%xr, %yr, %first, %end) } }
+//          launch @relax_part_i on @grid (%xr, %yr, %first, %end) } }
 //      rewritten %y on @grid
 // Blocks that need nothing of others, because they are far enough from the ends of the part, run before finish_fetches
 // (ranks/interior.h). If blocks have a loop whose iterations need parts of a tensor one after another, as in a matrix product,
@@ -88,12 +88,21 @@ bool IsOwned(const proofs::NeededPart& needed, const RankArgument& argument,
   return true;
 }
 
+/// The kernels that the launches of all programs of a module have become.
+struct DistributedKernels {
+  /// By kernel and limited binders.
+  std::map<std::pair<Name, std::vector<size_t>>, PartKernel> parts;
+  std::map<std::pair<Name, std::vector<size_t>>, std::optional<PanelKernel>> panels;
+  std::map<Name, GroupKernels> groups;  ///< by kernel
+};
+
 class Distributor {
  public:
-  Distributor(PassContext& context, ir::Function& program)
+  Distributor(PassContext& context, ir::Function& program, DistributedKernels& kernels)
       : context_(context),
         module_(context.module),
         program_(program),
+        kernels_(kernels),
         tensors_(FindRankTensors(program)),
         ops_(module_, tensors_) {}
 
@@ -103,7 +112,6 @@ class Distributor {
     for (Op* copy : OpsOfKind(program_, OpKind::Copy)) DistributeCopy(copy);
     for (Op* copy : OpsOfKind(program_, OpKind::CopyBack)) DistributeCopyBack(copy);
     for (Op* fill : OpsOfKind(program_, OpKind::Fill)) DistributeFill(fill);
-    EraseUnused();
   }
 
  private:
@@ -161,7 +169,7 @@ class Distributor {
                     const std::vector<RankArgument>& arguments,
                     const std::vector<LaunchAxis>& axes) {
     std::vector<size_t> binders = BindersOf(axes);
-    auto [known, is_new] = panels_.try_emplace({kernel.name, binders});
+    auto [known, is_new] = kernels_.panels.try_emplace({kernel.name, binders});
     if (is_new) known->second = MakePanelKernel(module_, kernel, binders);
     if (!known->second) return false;
     const PanelKernel& panel = *known->second;
@@ -212,7 +220,7 @@ class Distributor {
                        const std::vector<RankArgument>& arguments) {
     std::optional<std::vector<LaunchAxis>> axes = FindKeptAxes(kernel, arguments);
     if (!axes) return LaunchGroups(launch, kernel, arguments);
-    auto [known, is_new] = parts_.try_emplace({kernel.name, BindersOf(*axes)});
+    auto [known, is_new] = kernels_.parts.try_emplace({kernel.name, BindersOf(*axes)});
     if (is_new) known->second = MakeKeptPart(module_, kernel, BindersOf(*axes));
     if (!NeedsOnlyNeighbours(launch, arguments, *axes, known->second))
       return LaunchGroups(launch, kernel, arguments);
@@ -333,26 +341,13 @@ class Distributor {
     ir::Erase(launch);
   }
 
-  /// Erases the copies of kernels that no launch uses, because it was shared in another way.
-  void EraseUnused() {
-    std::set<Name> used;
-    for (const Op* launch : OpsOfKind(program_, OpKind::Launch))
-      used.insert(launch->attr<AttrKey::Callee>());
-    auto erase = [&](const ir::Function* kernel) {
-      if (!used.contains(kernel->name)) std::erase(module_.functions(), kernel);
-    };
-    for (const auto& [key, part] : parts_) erase(part.kernel);
-    for (const auto& [key, panel] : panels_)
-      if (panel) erase(panel->part.kernel);
-  }
-
   /// Returns null, and states why, if ranks cannot share the groups of the launch.
   GroupKernels* GroupsOf(const Op* launch, const ir::Function& kernel, Obstacle& obstacle) {
-    auto known = groups_.find(kernel.name);
-    if (known == groups_.end()) {
+    auto known = kernels_.groups.find(kernel.name);
+    if (known == kernels_.groups.end()) {
       std::optional<GroupKernels> made = MakeGroupKernels(module_, kernel, obstacle);
       if (!made) return nullptr;
-      known = groups_.emplace(kernel.name, std::move(*made)).first;
+      known = kernels_.groups.emplace(kernel.name, std::move(*made)).first;
     }
     if (GroupsOfLaunch(module_.types().sizes(), launch, kernel, known->second))
       return &known->second;
@@ -372,7 +367,7 @@ class Distributor {
   }
 
   const PartKernel& PartOf(const ir::Function& kernel, const std::vector<LaunchAxis>& axes) {
-    auto [known, is_new] = parts_.try_emplace({kernel.name, BindersOf(axes)});
+    auto [known, is_new] = kernels_.parts.try_emplace({kernel.name, BindersOf(axes)});
     if (is_new) known->second = MakePartKernel(module_, kernel, BindersOf(axes));
     return known->second;
   }
@@ -488,21 +483,36 @@ class Distributor {
   PassContext& context_;
   ir::Module& module_;
   ir::Function& program_;
+  DistributedKernels& kernels_;
   RankTensors tensors_;
   RankOps ops_;
-  /// By kernel and limited binders.
-  std::map<std::pair<Name, std::vector<size_t>>, PartKernel> parts_;
-  std::map<std::pair<Name, std::vector<size_t>>, std::optional<PanelKernel>> panels_;
-  std::map<Name, GroupKernels> groups_;  ///< by kernel
 };
+
+/// Erases the copies of kernels that no launch uses, because it was shared in another way.
+void EraseUnused(ir::Module& module, const DistributedKernels& kernels) {
+  std::set<Name> used;
+  for (const ir::Function* function : module.functions()) {
+    for (const Op* launch : OpsOfKind(*function, OpKind::Launch))
+      used.insert(launch->attr<AttrKey::Callee>());
+  }
+  auto erase = [&](const ir::Function* kernel) {
+    if (!used.contains(kernel->name)) std::erase(module.functions(), kernel);
+  };
+  for (const auto& [key, part] : kernels.parts) erase(part.kernel);
+  for (const auto& [key, panel] : kernels.panels)
+    if (panel) erase(panel->part.kernel);
+}
 
 }  // namespace
 
 void RunDistributeLaunches(PassContext& context) {
   const std::vector<ir::Function*> functions = context.module.functions();
+  DistributedKernels kernels;
   for (ir::Function* function : functions) {
-    if (function->kind == ir::FunctionKind::Program) Distributor(context, *function).Distribute();
+    if (function->kind == ir::FunctionKind::Program)
+      Distributor(context, *function, kernels).Distribute();
   }
+  EraseUnused(context.module, kernels);
 }
 
 }  // namespace kdl::passes

@@ -23,7 +23,7 @@ struct KeptTensor {
 ///
 ///   kernel @product(%a in, %b in, %c out)
 ///     spmd (%i, %j) { %acc = for %k in 0 .. %K carries 0 { … } ; store %acc to %c[%i, %j] }
-///   -> kernel @product_panel(%a in, %b in, %c inout, … %from, %to, %acc_kept inout)
+///   -> kernel @product_panel_i_j(%a in, %b in, %c inout, … %from, %to, %acc_kept inout)
 ///        spmd (%i, %j) {
 ///          %before = if %from == 0 { 0 } else { load %acc_kept[%i, %j] }
 ///          %acc = for %k in %from .. %to carries %before { … }

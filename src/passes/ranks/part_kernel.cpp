@@ -82,7 +82,11 @@ Value* AddNumber(ir::Module& module, ir::Function& kernel, std::string_view name
 
 PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel,
                           const std::vector<size_t>& binders, std::string_view ending) {
-  PartKernel made{ir::CloneFunction(kernel, module, DerivedName(module, kernel, ending)), {}};
+  std::string full(ending);
+  for (size_t binder : binders)
+    full += fmt::format("_{}",
+                        OpsOfKind(kernel, OpKind::Spmd)[0]->region()->param(binder)->name().text());
+  PartKernel made{ir::CloneFunction(kernel, module, DerivedName(module, kernel, full)), {}};
   made.kernel->exported = false;
   ir::DropStrideMarks(*made.kernel);
   for (ir::Param& param : made.kernel->params) {

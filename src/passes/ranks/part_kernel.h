@@ -33,7 +33,9 @@ proofs::KernelPart LimitBinder(ir::Module& module, ir::Function& kernel, Op* loo
 /// level. The copy keeps the other elements of the tensors that it writes:
 ///
 ///   kernel @relax(%x in, %y out)                              spmd (%i: block<i> in 0 .. %M)
-///   -> kernel @relax_part(%x in, %y inout, %first, %end)      spmd (%i: block<i> in %first .. %end)
+///   -> kernel @relax_part_i(%x in, %y inout, %first, %end)    spmd (%i: block<i> in %first .. %end)
+///
+/// The binders are part of the name, so that it does not depend on which other copies the module has.
 PartKernel MakePartKernel(ir::Module& module, const ir::Function& kernel,
                           const std::vector<size_t>& binders, std::string_view ending = "part");
 
