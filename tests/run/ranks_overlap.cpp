@@ -140,8 +140,12 @@ struct Counts {
   std::int64_t allocations = 0;
 };
 
+using Program = void (*)(const kdl::Context& context, const kdl::Tensor& x, const kdl::Tensor& y,
+                         std::int64_t steps);
+
 // Runs the program as one rank of `count`.
-Counts RunAs(std::int64_t number, std::int64_t count, std::int64_t steps, std::vector<float>& y) {
+Counts RunAs(Program program, std::int64_t number, std::int64_t count, std::int64_t steps,
+             std::vector<float>& y) {
   kdl::Context context;
   context.Register(kdl_images_ranks);
   const kdl::Device host = context.Select("host");
@@ -153,18 +157,18 @@ Counts RunAs(std::int64_t number, std::int64_t count, std::int64_t steps, std::v
   const kdl::Tensor in = context.Wrap(host, x.data(), {kRows, kColumns});
   const kdl::Tensor out = context.Wrap(host, y.data(), {kRows, kColumns});
   const std::int64_t before = allocations;
-  ranks::relaxed(context, in, out, steps);
+  program(context, in, out, steps);
   return {rank.overlapped, allocations - before};
 }
 
 // Runs the program as all ranks. Returns what they have counted.
-std::array<Counts, kRanks> RunAll(std::int64_t steps,
+std::array<Counts, kRanks> RunAll(Program program, std::int64_t steps,
                                   std::array<std::vector<float>, kRanks>& results) {
   std::array<Counts, kRanks> counts;
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      counts[rank] = RunAs(static_cast<std::int64_t>(rank), kRanks, steps, results[rank]);
+      counts[rank] = RunAs(program, static_cast<std::int64_t>(rank), kRanks, steps, results[rank]);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -193,31 +197,45 @@ bool ReportsFailures() {
   return failed.find("no negative number") != std::string::npos && ErrorOf({1, 4, 9}).empty();
 }
 
-}  // namespace
-
-int main() {
+// Compares the bits of the ranks with those of one rank, and counts what they allocate in more steps. `overlapped` says in how many of
+// kSteps steps a launch must begin while messages travel.
+bool IsRight(const char* name, Program program, std::int64_t overlapped) {
   std::vector<float> one(kRows * kColumns);
-  RunAs(0, 1, kSteps, one);
+  RunAs(program, 0, 1, kSteps, one);
   std::array<std::vector<float>, kRanks> results;
   results.fill(std::vector<float>(one.size()));
-  const std::array<Counts, kRanks> few = RunAll(kSteps, results);
+  const std::array<Counts, kRanks> few = RunAll(program, kSteps, results);
   bool is_right = true;
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     const bool same =
         std::memcmp(results[rank].data(), one.data(), one.size() * sizeof(float)) == 0;
-    std::printf("rank %zu: %s bits, %d of %d steps overlapped\n", rank, same ? "the same" : "other",
-                static_cast<int>(few[rank].overlapped), static_cast<int>(kSteps));
-    is_right = is_right && same && few[rank].overlapped == kSteps;
+    std::printf("%s, rank %zu: %s bits, %d of %d steps overlapped\n", name, rank,
+                same ? "the same" : "other", static_cast<int>(few[rank].overlapped),
+                static_cast<int>(kSteps));
+    is_right = is_right && same && few[rank].overlapped >= overlapped;
   }
   // The first run of a process also allocates what later ones share.
-  const std::array<Counts, kRanks> some = RunAll(2 * kSteps, results);
-  const std::array<Counts, kRanks> many = RunAll(4 * kSteps, results);
+  const std::array<Counts, kRanks> some = RunAll(program, 2 * kSteps, results);
+  const std::array<Counts, kRanks> many = RunAll(program, 4 * kSteps, results);
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     const std::int64_t more = many[rank].allocations - some[rank].allocations;
-    std::printf("rank %zu: %d allocations in %d more steps\n", rank, static_cast<int>(more),
-                static_cast<int>(2 * kSteps));
+    std::printf("%s, rank %zu: %d allocations in %d more steps\n", name, rank,
+                static_cast<int>(more), static_cast<int>(2 * kSteps));
     is_right = is_right && more == 0;
   }
+  return is_right;
+}
+
+}  // namespace
+
+int main() {
+  const Program relaxed = [](const kdl::Context& context, const kdl::Tensor& x,
+                             const kdl::Tensor& y,
+                             std::int64_t steps) { ranks::relaxed(context, x, y, steps); };
+  const Program scaled = [](const kdl::Context& context, const kdl::Tensor& x, const kdl::Tensor& y,
+                            std::int64_t steps) { ranks::scaled(context, x, y, steps); };
+  bool is_right = IsRight("relaxed", relaxed, kSteps);
+  is_right = IsRight("scaled", scaled, 0) && is_right;
   is_right = ReportsFailures() && is_right;
   return is_right ? 0 : 1;
 }

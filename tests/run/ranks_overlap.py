@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds a program over ranks with a transport of its own, in C++, and checks that blocks run while messages travel, and that
-a step allocates nothing.
+"""Builds programs over ranks with a transport of its own, in C++, and checks that blocks run while messages travel, and that
+a step allocates nothing, also if it reduces.
 
 tests/run/ranks_overlap.py
 """

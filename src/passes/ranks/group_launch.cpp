@@ -61,13 +61,34 @@ class GroupSharer {
     return found == arguments_.end() ? nullptr : &*found;
   }
 
+  /// Returns the op before which partial results are allocated: the outermost loop around the launch, so that all iterations use the
+  /// same memory; or the launch, if the size is only known there.
+  Op* PlaceOfParts(ir::Type type) const {
+    Op* place = code_.launch();
+    const ir::Function& program = *place->parent_region()->function();
+    if (!std::ranges::all_of(type->dims, [&](Size size) { return IsKnown(program, size); }))
+      return place;
+    for (Op* op = place->parent_region()->parent(); op; op = op->parent_region()->parent())
+      if (op->kind() != OpKind::If) place = op;
+    return place;
+  }
+
+  /// Returns whether a call of the program determines the size.
+  static bool IsKnown(const ir::Function& program, Size size) {
+    if (size->kind == SizeKind::Symbol) return program.FindDim(size->symbol) != nullptr;
+    return !size->lhs || (IsKnown(program, size->lhs) && IsKnown(program, size->rhs));
+  }
+
   void AllocParts(const ReducedTensor& reduced) {
     const Value* tensor = ArgumentOf(reduced);
     ir::NumberList axes(tensor->type()->dims.size() + 1, -1);
     axes[0] = kAllRanks;
     Name name = PartsName(module_, tensor);
-    Value* parts = b_.Make(
-        OpKind::Alloc, {}, PartsType(module_, tensor->type(), reduced.acc, groups_),
+    ir::Type type = PartsType(module_, tensor->type(), reduced.acc, groups_);
+    ir::Builder before(module_, PlaceOfParts(type));
+    before.set_loc(code_.launch()->loc());
+    Value* parts = before.Make(
+        OpKind::Alloc, {}, type,
         {ir::MakeAttr<AttrKey::Device>(code_.launch()->attr<AttrKey::Device>()),
          ir::MakeAttr<AttrKey::Name>(name), ir::MakeAttr<AttrKey::RankAxes>(std::move(axes))});
     parts->set_name(name);
