@@ -18,8 +18,8 @@ import subprocess
 import sys
 import time
 
-from ranks import LAUNCHERS, outputs, results, run
 from shared import checks, seeds
+from shared.rank_runs import LAUNCHERS, outputs, results, run
 
 SOURCE = pathlib.Path(__file__).resolve().with_suffix(".kdl")
 # The outputs of a program, and the argument that limits its iterations.

@@ -19,8 +19,9 @@ import time
 
 import numpy as np
 from checkpoints import LARGE, LIMIT, PROGRAMS, SIZES, SOURCE, STEPS, file_of, line_of, without_ranks, words_of
-from ranks import BUILT, LAUNCHERS, build_caller, outputs, run
 from shared import checks, seeds
+from shared.rank_callers import BUILT, build_caller
+from shared.rank_runs import LAUNCHERS, outputs, run
 
 LONG = 300  # iterations, so that a run can be killed
 KILLS = 20

@@ -9,17 +9,18 @@ tests/run/ranks.py
 tests/run/ranks.py --all   # all shapes
 """
 
-import json
-import math
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 from shared import checks, seeds
+from shared.rank_callers import BUILT, build_caller
+from shared.rank_removals import without_fetches
+from shared.rank_runs import LAUNCHERS, in_blocks, on_shape, outputs, run
+from shared.rank_traffic import compare_traffic, explained
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks.kdl"
 RUNS = {
@@ -38,7 +39,6 @@ GRID_RUNS = {
 }
 GRID_OUTPUTS = {"products": "cde", "transposed": "yz", "summed": "s"}
 SHAPES = [(1, 2), (3, 1), (2, 2), (5, 1), (2, 4), (13, 1), (3, 5)]
-BLOCKED_SHAPES = [(1, 3), (3, 1), (2, 2), (2, 4)]
 REDUCE = SOURCE.with_name("ranks_reduce.kdl")
 REDUCE_RUNS = {
     "histogram": ["--set", "N=300", "--set", "Bins=7", "--arg", "x=random:1"],
@@ -49,30 +49,10 @@ REDUCE_RUNS = {
 REDUCE_OUTPUTS = {"histogram": ["h", "g"], "kmeans": ["means", "size"],
                   "sums": ["rows", "top", "columns", "others", "all", "small"]}
 REDUCE_SHAPES = [(1, 1), (2, 1), (1, 3), (5, 1), (2, 4), (13, 1)]
-LAUNCHERS = {
-    "Open MPI": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"],
-    "MPICH": ["mpirun.mpich", "-n"],
-}
 
 
 def check(fine, what):
     checks.expect(what, fine)
-
-
-def run(words, folder):
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300)
-
-
-def results(folder):
-    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.npy"))}
-
-
-def outputs(words, folder):
-    """Returns the files that a run has written, or its errors."""
-    for path in folder.glob("*.npy"):
-        path.unlink()
-    done = run(words, folder)
-    return results(folder) if done.returncode == 0 else done.stderr
 
 
 def program_words(file, program, ranks):
@@ -85,20 +65,6 @@ def in_one_process(folder):
         check(isinstance(one, dict) and one, f"{program} fails with one rank: {one}")
         for ranks in seeds.half(program, [2, 3, 5, 8, 13, 40]):
             check(outputs(program_words(SOURCE, program, ranks), folder) == one, f"{program} differs with {ranks} ranks")
-
-
-def in_blocks(text, length):
-    """Returns the text with each distributed dimension in blocks of this length."""
-    def entry(size):
-        return size if size == "_" else f"{size}: {length}"
-
-    return re.sub(r"by \(([^)]*)\)", lambda found: f"by ({', '.join(map(entry, found[1].split(', ')))})", text)
-
-
-def on_shape(source, shape):
-    """Returns the text with this shape of the grid. For some shapes, dimensions are distributed in blocks."""
-    text = source.read_text().replace("ranks(2, 3)", f"ranks({shape[0]}, {shape[1]})")
-    return in_blocks(text, shape[1] + 1) if shape in BLOCKED_SHAPES else text
 
 
 def grid_words(program, shape, folder):
@@ -190,35 +156,15 @@ def in_processes(folder):
         (folder / "x.npy").unlink()
 
 
-BUILT = {
-    "c++": (["--emit", "header,orch,obj"], ".cpp", ["{}.orch.cpp"], ["-std=c++20"]),
-    "cc": (["--emit", "header,orch-c,obj"], ".c", ["{}.orch.c"], ["-std=c11"]),
-}
-
-
-def build_caller(language, library, folder, caller="ranks_caller", files=None):
-    """Builds an MPI application that calls programs, and returns its path."""
-    emits, ending, generated, standard = BUILT[language]
-    caller += ending
-    own_root = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
-    if not files:
-        (folder / "ranks_reduce.kdl").write_text(on_shape(REDUCE, (3, 1)))
-        (folder / "ranks.kdl").write_text(in_blocks(SOURCE.read_text(), 2))
-        files = [SOURCE, folder / "ranks_reduce.kdl"] if language == "c++" else [folder / "ranks.kdl"]
-    out = folder / "out"
-    shutil.rmtree(out, ignore_errors=True)
-    for file in files:
-        done = run(["kernelc", "build", str(file), *emits, "-o", str(out)], folder)
-        check(done.returncode == 0, f"{file} is not built: {done.stderr}")
-    wrapper = {"c++": "mpicxx", "cc": "mpicc"}[language] + library  # the test needs both: tests/install.sh tests
-    sources = [file.format(name.stem) for name in files for file in generated]
-    words = [wrapper, *standard, "-O1", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-ffp-contract=off", "-DOMPI_SKIP_MPICXX",
-             "-DMPICH_SKIP_MPICXX", "-I", str(out), "-I", str(SOURCE.parents[2] / "include"), str(SOURCE.with_name(caller)),
-             *[str(out / source) for source in sources], *map(str, sorted(out.glob("*.o"))), str(own_root / "lib" / "libkdl_runtime.a"), "-lstdc++", "-lm", "-pthread", "-ldl",
-             "-o", str(folder / "caller")]
-    done = run(words, folder)
-    check(done.returncode == 0 and not done.stderr, f"{caller} with {wrapper}: {done.stderr}")
-    return folder / "caller" if done.returncode == 0 else None
+def files_of(language, folder):
+    """Returns the programs that the application in this language calls."""
+    if language == "cc":
+        blocked = folder / "ranks.kdl"
+        blocked.write_text(in_blocks(SOURCE.read_text(), 2))
+        return [blocked]
+    reduce = folder / "ranks_reduce.kdl"
+    reduce.write_text(on_shape(REDUCE, (3, 1)))
+    return [SOURCE, reduce]
 
 
 def built(folder):
@@ -245,7 +191,7 @@ def built(folder):
         if not shutil.which(launcher[0]):
             continue  # already reported
         for language in BUILT:
-            caller = build_caller(language, library, folder)
+            caller = build_caller(language, library, folder, "ranks_caller", files_of(language, folder))
             if not caller:
                 continue
             done = run([*launcher, "3", str(caller)], folder)
@@ -255,84 +201,6 @@ def built(folder):
             names = ("y", "steps", "h", "g") if language == "c++" else ("y", "steps")
             check(got == b"".join(wanted[one] for one in names), f"{language} with {name} differs from one host")
             results.unlink(missing_ok=True)
-
-
-def fetches_of(lines, program):
-    """Returns the numbers of the lines of a module in which the program fetches elements."""
-    begins = [at for at, line in enumerate(lines) if line.startswith("program @")]
-    first = next(at for at in begins if f"@{program} " in lines[at])
-    end = min([at for at in begins if at > first], default=len(lines))
-    return [at for at in range(first, end) if re.match(r"\s*fetch ", lines[at])]
-
-
-def sent_and_written(file, words, folder):
-    """Returns what the ranks send in a run, and the files that it has written, or its errors."""
-    for path in folder.glob("*.npy"):
-        path.unlink()
-    done = run(["kernelc", "run", str(file), *words, "-v", "--trust-ir"], folder)
-    return sent_in_run(done.stdout), results(folder) if done.returncode == 0 else done.stderr
-
-
-def without_fetches(file, program, words, folder, draw=None, most=math.inf):
-    """Removes one fetch after another, in random order if `draw` is given, until so many have been removed that send something.
-    The results must change each time. Returns how many have been removed."""
-    text = run(["kernelc", "build", str(file), "--emit", "ir", "--stop-after=order-launches"], folder).stdout
-    lines = text.splitlines(keepends=True)
-    complete = folder / "complete.kir"
-    complete.write_text(text)
-    words = ["--program", program, *words]
-    sent, want = sent_and_written(complete, words, folder)
-    check(isinstance(want, dict), f"{program} as KIR fails: {want}")
-    removed = 0
-    fetches = fetches_of(lines, program)
-    if draw:
-        draw.shuffle(fetches)
-    for at in fetches:
-        if removed >= most:
-            break
-        broken = folder / "broken.kir"
-        broken.write_text("".join(lines[:at] + lines[at + 1:]))
-        left, got = sent_and_written(broken, words, folder)
-        if left == sent:
-            continue
-        removed += 1
-        check(got != want, f"{program} does not need line {at + 1}: {lines[at].strip()}")
-    return removed
-
-
-def sent_in_run(text):
-    """Returns the messages and bytes that `kernelc run -v` prints, by tensor and cause."""
-    rows = re.findall(r"^(\w+): (.*): (\d+) messages, (\d+) bytes$", text, re.MULTILINE)
-    return {(tensor, cause): (int(messages), int(size)) for tensor, cause, messages, size in rows}
-
-
-def explained(file, words, ranks, folder):
-    """Returns the messages and bytes that `kernelc explain` predicts, by tensor and cause."""
-    done = run(["kernelc", "explain", "--communication", str(file), "--ranks", str(ranks), *words, "--json"], folder)
-    rows = json.loads(done.stdout)["communication"]["tensors"]
-    for row in rows:
-        pairs = row.get("pairs", [])
-        assert sum(pair["bytes"] for pair in pairs) == row["bytes"], row
-        assert all(0 <= pair["from"] < ranks and pair["from"] != pair["to"] for pair in pairs), row
-    return {(row["tensor"], row["cause"]): (row["messages"], row["bytes"]) for row in rows if row["messages"]}
-
-
-def compare_traffic(file, words, ranks, folder, is_exact):
-    """Compares what is sent in a run with what `explain` predicts, and with what the interpreter counts. `is_exact` says
-    whether the kernels read complete boxes."""
-    done = run(["kernelc", "run", str(file), *words, "--device", f"grid=ranks?count={ranks}", "-v", "--verify"], folder)
-    check_traffic(done, file, words, ranks, folder, is_exact)
-
-
-def check_traffic(done, file, words, ranks, folder, is_exact):
-    """Like compare_traffic, for a run that has ended."""
-    check(sent_in_run(done.stdout) == explained(file, words, ranks, folder),
-          f"{ranks} ranks do not send what is explained: {done.stdout}{done.stderr}")
-    counted = re.search(r"the ranks received (\d+) bytes, and read (\d+) of them", done.stdout)
-    check(counted, f"nothing was counted: {done.stdout}{done.stderr}")
-    if counted:
-        received, read = map(int, counted.groups())
-        check(received == read if is_exact else received >= read, f"{ranks} ranks: {counted[0]}")
 
 
 def traffic(folder):

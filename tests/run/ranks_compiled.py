@@ -18,9 +18,9 @@ import subprocess
 import sys
 
 import numpy as np
-from ranks import LAUNCHERS
-from ranks_families import PROGRAMS, SOURCE
 from shared import checks, seeds
+from shared.rank_families import PROGRAMS, SOURCE
+from shared.rank_runs import LAUNCHERS
 
 NUMBERS = {"f32": np.float32, "i64": np.int64, "bf16": np.uint16}
 PARAM = re.compile(r"(\w+): (in|out|inout) (\w+)\[([^\]]*)\](?: on grid by \(([^)]*)\))?|(\w+): (i64)")

@@ -13,31 +13,19 @@ tests/run/ranks_families.py --removals 100   # removes so many fetches of each p
 
 import argparse
 import math
-import pathlib
 import re
 import shutil
 import sys
 
 import numpy as np
-from ranks import LAUNCHERS, compare_traffic, on_shape, outputs, run, without_fetches
 from shared import checks, seeds
+from shared.rank_families import PROGRAMS, SOURCE
+from shared.rank_removals import without_fetches
+from shared.rank_runs import LAUNCHERS, on_shape, outputs, run
+from shared.rank_traffic import compare_traffic
 
-SOURCE = pathlib.Path(__file__).resolve().parent / "ranks_families.kdl"
 SHAPES = [(1, 1), (2, 1), (1, 3), (5, 1), (2, 4), (13, 1)]
 DIGITS = SOURCE.parents[2] / "samples" / "digits"
-# The sizes, the arguments that are numbers, and the outputs of a program.
-PROGRAMS = {
-    "jacobi3": ("MNK", {"steps": 3}, ["y"]),
-    "red_black": ("MN", {"steps": 2}, ["y"]),
-    "matmul": ("MNK", {}, ["c", "d"]),
-    "fourier": ("MN", {}, ["yr", "yi"]),
-    "attention": ("HSD", {}, ["o"]),
-    "bodies": ("N", {"steps": 2}, ["x", "y", "u", "v"]),
-    "sparse": ("MK", {"steps": 2}, ["x"]),
-    "train": ("NDK", {"steps": 2}, ["w", "v"]),
-    "whole_rows": ("MN", {"steps": 2}, ["y", "mean"]),
-    "digits": ("NDKC", {"steps": 2}, ["w1", "b1", "w2", "b2"]),
-}
 
 
 def draw_arguments(draw):

@@ -15,8 +15,10 @@ import shutil
 import sys
 
 import numpy as np
-from ranks import BUILT, LAUNCHERS, build_caller, compare_traffic, on_shape, outputs, run
 from shared import checks, seeds
+from shared.rank_callers import BUILT, build_caller
+from shared.rank_runs import LAUNCHERS, on_shape, outputs, run
+from shared.rank_traffic import compare_traffic
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ranks_files.kdl"
 OUTPUTS = {"relaxed": ["total", "y"], "kinds": ["b", "c", "w"], "called": ["y"]}

@@ -14,8 +14,9 @@ import math
 import re
 import sys
 
-from ranks import check_traffic, outputs, results, run
 from shared import checks, seeds
+from shared.rank_runs import outputs, results, run
+from shared.rank_traffic import check_traffic
 
 SHAPES = ["", "", "2, 3", "3, 1", "1, 4"]
 
