@@ -84,7 +84,7 @@ static inline void kdl_wait(kdl_program* run, kdl_queue* queue) {
 static inline void kdl_finish_fetches(kdl_program* run, kdl_ranks* ranks) {
   if (kdl_goes(run)) kdl_note(run, kdl_ranks_finish_fetches(ranks), NULL);
 }
-/* Waits for the events in `after`, which write the tensor. */
+/* Waits for the events in `after`, which use the tensor. */
 static inline void kdl_rewritten(kdl_program* run, kdl_ranks* ranks, const kdl_array* tensor,
                                  kdl_event* const* after, int32_t after_count) {
   for (int32_t i = 0; i < after_count && kdl_goes(run); ++i)

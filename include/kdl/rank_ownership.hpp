@@ -119,7 +119,7 @@ void Ownership::VisitOwners(const Box& box, std::size_t dimension, std::int64_t 
 }
 
 // Decides which messages give the ranks the elements of one distributed tensor that they need. A rank receives no
-// element twice before the tensor is rewritten.
+// element twice before it forgets what it has received.
 class Exchange {
  public:
   Exchange() = default;
@@ -140,8 +140,8 @@ class Exchange {
     }
     received.Add(needed);
   }
-  // Forgets what the ranks have received, because their owners have written it.
-  void Rewritten() {
+  // The ranks no longer have what they have received.
+  void Forget() {
     for (BoxSet& received : received_) received.Clear();
   }
 

@@ -78,7 +78,7 @@ kdl_error* kdl_ranks_add(kdl_ranks* ranks, const kdl_array* memories, const int6
 void kdl_ranks_remove(kdl_ranks* ranks, const kdl_array* tensor);
 
 /* Requests the elements first[d] .. end[d] - 1 of each dimension for a rank. All processes must make the same requests for all
- * ranks, in the same order. `cause` says why, for statistics. */
+ * ranks, in the same order, before kdl_ranks_start_fetches and kdl_ranks_rewritten. `cause` says why, for statistics. */
 kdl_error* kdl_ranks_fetch(kdl_ranks* ranks, const kdl_array* tensor, int64_t rank,
                            const int64_t* first, const int64_t* end, const char* cause);
 
@@ -88,8 +88,9 @@ kdl_error* kdl_ranks_fetch(kdl_ranks* ranks, const kdl_array* tensor, int64_t ra
 kdl_error* kdl_ranks_start_fetches(kdl_ranks* ranks, kdl_queue* queue);
 kdl_error* kdl_ranks_finish_fetches(kdl_ranks* ranks);
 
-/* Says that the owners have written a tensor, so that what ranks have received of it is out of date. If this process has several
- * ranks, overwrites it, so that a missing request is noticed: as floats, the elements are NaN. */
+/* Says that what ranks have received of a tensor is out of date, because its owners have written it, or no longer needed. They
+ * forget it, except for what has been requested and is not finished. If this process has several ranks, overwrites it, so that
+ * a missing request is noticed: as floats, the elements are NaN. Operations that use it must have ended. */
 kdl_error* kdl_ranks_rewritten(kdl_ranks* ranks, const kdl_array* tensor);
 
 /* What the ranks of this process have sent for one tensor and cause. The strings are valid while the ranks exist. */

@@ -66,7 +66,7 @@ class Ranks {
   }
   void StartFetches() const { Check(kdl_ranks_start_fetches(ranks_.get(), nullptr)); }
   void FinishFetches() const { Check(kdl_ranks_finish_fetches(ranks_.get())); }
-  // Waits for the events in `after`, which write the tensor.
+  // Waits for the events in `after`, which use the tensor.
   void Rewritten(const Tensor& tensor, std::initializer_list<Event> after = {}) const {
     for (const Event& event : after) event.Wait();
     Check(kdl_ranks_rewritten(ranks_.get(), &tensor.array()));

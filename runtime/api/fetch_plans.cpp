@@ -70,11 +70,12 @@ bool FetchPlans::Fits(const FetchPlan& plan) const {
 }
 
 const FetchPlan& FetchPlans::Plan() {
+  if (plan_ != nullptr) return *plan_;
   auto known = std::ranges::find_if(plans_, [&](const auto& plan) { return Fits(*plan); });
-  const FetchPlan* plan = known == plans_.end() ? nullptr : known->get();
-  if (plan == nullptr) {
+  plan_ = known == plans_.end() ? nullptr : known->get();
+  if (plan_ == nullptr) {
     std::unique_ptr<FetchPlan> made = Make();
-    plan = made.get();
+    plan_ = made.get();
     if (kept_numbers_ + made->requests.size() <= kMostNumbers) {
       kept_numbers_ += made->requests.size();
       plans_.push_back(std::move(made));
@@ -83,10 +84,35 @@ const FetchPlan& FetchPlans::Plan() {
     }
   }
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
-    tensors_[t]->state = plan->first_state + static_cast<std::int64_t>(t);
-    tensors_[t]->received += plan->received[t];
+    tensors_[t]->state = plan_->first_state + static_cast<std::int64_t>(t);
+    tensors_[t]->received += plan_->received[t];
   }
-  return *plan;
+  return *plan_;
+}
+
+std::vector<Box> FetchPlans::PendingOf(const RankTensor& tensor, std::int64_t rank) const {
+  std::vector<Box> boxes;
+  if (plan_ == nullptr) return boxes;
+  ForEachRequest(*plan_, [&](std::size_t of, std::int64_t to, const std::string&, const Box& box) {
+    if (tensors_[of] == &tensor && to == rank) boxes.push_back(box);
+  });
+  return boxes;
+}
+
+std::int64_t FetchPlans::Forget(RankTensor& tensor) {
+  const std::int64_t before = tensor.received;
+  const auto pending = std::ranges::find(tensors_, &tensor);
+  if (pending == tensors_.end()) {
+    tensor.state = 0;
+    tensor.received = 0;
+    return before;
+  }
+  const FetchPlan& plan = Plan();
+  const auto at = static_cast<std::size_t>(pending - tensors_.begin());
+  tensor.state = plan.first_state + std::ssize(tensors_) + static_cast<std::int64_t>(at);
+  tensor.received = plan.received[at];
+  if (&plan == unkept_.get()) Update(tensor);  // later, there may be another plan that is not kept
+  return before - tensor.received;
 }
 
 // Afterwards, the exchanges of the tensors are in the state after the plan.
@@ -101,6 +127,7 @@ std::unique_ptr<FetchPlan> FetchPlans::Make() {
     Update(*tensor);
     tensor->exchange_state = next_state_++;
   }
+  next_state_ += std::ssize(tensors_);
   ForEachRequest(*plan, [&](std::size_t tensor, std::int64_t rank, const std::string& cause,
                             const Box& needed) {
     tensors_[tensor]->exchange.Fetch(rank, needed, [&](std::int64_t owner, const Box& box) {
@@ -141,14 +168,16 @@ void FetchPlans::Update(RankTensor& tensor) const {
 }
 
 void FetchPlans::ReceiveUpTo(std::int64_t state, Exchange& exchange) const {
-  if (state == 0) return exchange.Rewritten();
-  // An exchange is always in the state after a plan that is not kept, so that `state` belongs to a kept one.
-  const auto after = std::ranges::find_if(plans_, [&](const auto& plan) {
-    return plan->first_state <= state && state < plan->first_state + std::ssize(plan->kinds);
-  });
-  const FetchPlan& plan = **after;
-  const auto wanted = static_cast<std::size_t>(state - plan.first_state);
-  ReceiveUpTo(plan.states_before[wanted], exchange);
+  if (state == 0) return exchange.Forget();
+  const auto has_state = [&](const auto& plan) {
+    return plan->first_state <= state && state < plan->first_state + 2 * std::ssize(plan->kinds);
+  };
+  // The exchanges have already been in the states of earlier plans that are not kept.
+  const auto kept = std::ranges::find_if(plans_, has_state);
+  const FetchPlan& plan = kept == plans_.end() ? *unkept_ : **kept;
+  const auto number = static_cast<std::size_t>(state - plan.first_state);
+  const std::size_t wanted = number % plan.kinds.size();
+  ReceiveUpTo(number == wanted ? plan.states_before[wanted] : 0, exchange);
   ForEachRequest(plan,
                  [&](std::size_t tensor, std::int64_t rank, const std::string&, const Box& needed) {
                    if (tensor == wanted)
@@ -159,6 +188,7 @@ void FetchPlans::ReceiveUpTo(std::int64_t state, Exchange& exchange) const {
 void FetchPlans::Clear() {
   tensors_.clear();
   requests_.clear();
+  plan_ = nullptr;
 }
 
 }  // namespace kdl::runtime

@@ -23,15 +23,9 @@ struct RankTensor {
   std::int64_t state = 0;
   ranks::Exchange exchange;  // as it was in the state `exchange_state`
   std::int64_t exchange_state = 0;
-  std::int64_t received =
-      0;  // elements that ranks of this process have got since the tensor was written
+  std::int64_t received = 0;  // elements that the ranks of this process have got and not forgotten
 
   const ranks::Ownership& ownership() const { return exchange.ownership(); }
-  // The owners have written the tensor.
-  void Rewritten() {
-    state = 0;
-    received = 0;
-  }
 };
 
 // Elements of one tensor that a rank sends to another one, if this process has one of these ranks.
@@ -51,8 +45,9 @@ struct FetchPlan {
   std::vector<std::int64_t> requests;       // as FetchPlans writes them
   std::vector<std::int64_t> kinds;          // of the tensors, in the order of their first requests
   std::vector<std::int64_t> states_before;  // of the tensors
-  std::int64_t
-      first_state;  // the state of the first tensor afterwards; the next one has the next number
+  // The state of the first tensor afterwards; the next one has the next number. They are followed by the states in which the ranks
+  // have forgotten everything but what the plan has requested.
+  std::int64_t first_state;
   std::vector<PlannedMessage> messages;
   std::vector<std::int64_t> received;  // how many elements of each tensor ranks of this process get
 };
@@ -66,7 +61,8 @@ struct LocalRange {
 };
 
 // Collects requests, and finds the messages for them. A program mostly requests the same in each iteration of a loop, so the plans for
-// earlier requests are kept. They depend on what the ranks have already received of the tensors, but not on their memories.
+// earlier requests are kept. They depend on what the ranks have already received of the tensors, but not on their memories. The
+// requests since Clear are *pending*.
 class FetchPlans {
  public:
   explicit FetchPlans(LocalRange local) : local_(local) {}
@@ -78,9 +74,15 @@ class FetchPlans {
   void Request(RankTensor& tensor, std::int64_t rank, const std::int64_t* first,
                const std::int64_t* end, std::string_view cause);
   bool empty() const { return tensors_.empty(); }
-  // Returns the messages for all requests since Clear, and notes that the ranks have received them. It must not be called again before
-  // Clear.
+  // Whether the pending requests have a plan. Then there must be no further ones before Clear.
+  bool is_planned() const { return plan_ != nullptr; }
+  // Returns the messages for the pending requests. The first call also notes that the ranks have received them.
   const FetchPlan& Plan();
+  // Returns the boxes of a tensor that are pending for a rank.
+  std::vector<ranks::Box> PendingOf(const RankTensor& tensor, std::int64_t rank) const;
+  // Notes that the ranks forget what they have received of a tensor, except for what is pending. Returns how many elements the ranks
+  // of this process forget.
+  std::int64_t Forget(RankTensor& tensor);
   // The tensors of the plan.
   std::span<RankTensor* const> tensors() const { return tensors_; }
   void Clear();
@@ -98,7 +100,7 @@ class FetchPlans {
   // Brings the exchange of a tensor up to its state.
   void Update(RankTensor& tensor) const;
   void ReceiveUpTo(std::int64_t state, ranks::Exchange& exchange) const;
-  // Calls `use(tensor, rank, cause, box)` for each request.
+  // Calls `use(tensor, rank, cause, box)` for each request of a plan.
   template <class Use>
   void ForEachRequest(const FetchPlan& plan, Use use) const;
 
@@ -110,7 +112,8 @@ class FetchPlans {
   std::vector<std::int64_t> requests_;
   std::vector<std::unique_ptr<FetchPlan>> plans_;
   std::size_t kept_numbers_ = 0;       // in the requests of the plans
-  std::unique_ptr<FetchPlan> unkept_;  // the current plan if it is not kept
+  std::unique_ptr<FetchPlan> unkept_;  // the last plan that is not kept
+  const FetchPlan* plan_ = nullptr;    // that of the pending requests
   std::int64_t next_state_ = 1;
 };
 

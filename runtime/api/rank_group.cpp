@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "api/api.h"
 #include "api/rank_memory.h"
@@ -9,6 +10,7 @@
 
 using namespace kdl::runtime;
 using kdl::ranks::Box;
+using kdl::ranks::BoxSet;
 using kdl::ranks::Exchange;
 using kdl::ranks::Ownership;
 using kdl::ranks::WholeBox;
@@ -45,7 +47,8 @@ Error kdl_ranks::Find(const kdl_array& tensor, RankTensor** found) {
 
 Error kdl_ranks::Fetch(const kdl_array& tensor, std::int64_t rank, const std::int64_t* first,
                        const std::int64_t* end, const char* cause) {
-  if (is_started_) return Invalid("elements are requested before earlier requests are finished");
+  if (plans_.is_planned())
+    return Invalid("elements are requested before earlier requests are finished");
   RankTensor* found = nullptr;
   KDL_RETURN_IF_ERROR(Find(tensor, &found));
   plans_.Request(*found, rank, first, end, cause);
@@ -134,8 +137,7 @@ Error kdl_ranks::Unpack(const PlannedMessage& message, const SharedBuffer& buffe
 Error kdl_ranks::Start(kdl_queue* queue) {
   if (is_started_ || plans_.empty()) return nullptr;
   is_started_ = true;
-  plan_ = &plans_.Plan();
-  const std::vector<PlannedMessage>& messages = plan_->messages;
+  const std::vector<PlannedMessage>& messages = plans_.Plan().messages;
   in_use_.resize(messages.size());
   for (std::size_t m = 0; m < messages.size(); ++m)
     if (!local_.Has(messages[m].from)) KDL_RETURN_IF_ERROR(Receive(messages[m], in_use_[m]));
@@ -157,7 +159,7 @@ Error kdl_ranks::Finish() {
     if (!failed) failed = std::move(error);
   }
   for (std::size_t m = 0; m < in_use_.size(); ++m) {
-    const PlannedMessage& message = plan_->messages[m];
+    const PlannedMessage& message = plans_.Plan().messages[m];
     SharedBuffer& buffer = in_use_[m];
     if (!failed && buffer && !local_.Has(message.from)) failed = Unpack(message, buffer);
     if (buffer.use_count() == 1) buffers_.push_back(std::move(buffer));
@@ -172,24 +174,20 @@ Error kdl_ranks::Finish() {
 Error kdl_ranks::Rewritten(const kdl_array& tensor) {
   RankTensor* found = nullptr;
   KDL_RETURN_IF_ERROR(Find(tensor, &found));
-  Error failed = found->memories.size() > 1 ? Overwrite(*found) : Release(*found);
-  found->Rewritten();
-  return failed;
+  const std::int64_t forgotten = plans_.Forget(*found) * (tensor.view.element_bits / 8);
+  if (found->memories.size() > 1) return Overwrite(*found);
+  return forgotten < kLeastReleased ? nullptr : Release(*found);
 }
 
-// Gives memory for elements that the rank of this process does not own back to the system, unless it has received few.
+// Gives memory for elements that the rank of this process neither owns nor has requested back to the system.
 Error kdl_ranks::Release(const RankTensor& tensor) const {
   const kdl_array& memory = tensor.memories[0];
-  const std::int64_t element = memory.view.element_bits / 8;
-  if (tensor.received * element < kLeastReleased) return nullptr;
-  std::vector<std::pair<char*, char*>> owned;  // rows
-  Error failed;
-  tensor.ownership().ForEachOwned(local_.first, [&](const Box& box) {
-    if (failed) return;
-    failed = WithRows(memory, box, KDL_MAP_READ, [&](char* row, std::size_t bytes, std::int64_t) {
-      owned.emplace_back(row, row + bytes);
-    });
-  });
+  std::vector<Box> kept = plans_.PendingOf(tensor, local_.first);
+  std::ranges::move(tensor.ownership().Owned(local_.first), std::back_inserter(kept));
+  std::vector<std::pair<char*, char*>> rows;
+  Error failed = WithRows(
+      memory, kept, KDL_MAP_READ,
+      [&](char* row, std::size_t bytes, std::int64_t) { rows.emplace_back(row, row + bytes); });
   char* begin = nullptr;
   char* end = nullptr;
   if (!failed) {
@@ -200,28 +198,34 @@ Error kdl_ranks::Release(const RankTensor& tensor) const {
                       });
   }
   if (failed) return failed;
-  std::ranges::sort(owned);
-  for (const auto& [row, row_end] : owned) {
+  std::ranges::sort(rows);
+  for (const auto& [row, row_end] : rows) {
     ReleaseBetween(begin, row);
-    begin = row_end;
+    begin = std::max(begin, row_end);
   }
   ReleaseBetween(begin, end);
   return nullptr;
 }
 
+// Overwrites the elements that each rank neither owns nor has requested.
 Error kdl_ranks::Overwrite(const RankTensor& tensor) const {
+  const auto overwrite = [](const kdl_array& memory, const Box& box) {
+    return WithRows(
+        memory, box, KDL_MAP_READ_WRITE,
+        [](char* row, std::size_t bytes, std::int64_t) { std::memset(row, kForeignByte, bytes); });
+  };
   const Ownership& ownership = tensor.ownership();
   Error failed;
   for (std::int64_t rank = local_.first; rank < local_.end; ++rank) {
     const kdl_array& memory = MemoryOf(tensor, rank);
-    ownership.ForEachOwner(WholeBox(ownership.sizes()), rank,
-                           [&](std::int64_t owner, const Box& box) {
-                             if (owner == rank || failed) return;
-                             failed = WithRows(memory, box, KDL_MAP_READ_WRITE,
-                                               [](char* row, std::size_t bytes, std::int64_t) {
-                                                 std::memset(row, kForeignByte, bytes);
-                                               });
-                           });
+    BoxSet pending;
+    for (const Box& box : plans_.PendingOf(tensor, rank)) pending.Add(box);
+    const auto overwrite_rest = [&](std::int64_t owner, const Box& box) {
+      if (owner == rank) return;
+      for (const Box& forgotten : pending.MissingFrom(box))
+        if (!failed) failed = overwrite(memory, forgotten);
+    };
+    ownership.ForEachOwner(WholeBox(ownership.sizes()), rank, overwrite_rest);
   }
   return failed;
 }

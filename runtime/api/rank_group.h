@@ -86,9 +86,8 @@ struct kdl_ranks {
   std::shared_ptr<const kdl_transport> transport_;
   std::map<const kdl_buffer*, RankTensor> tensors_;  // by the buffer of the first memory
   kdl::runtime::FetchPlans plans_;
-  const kdl::runtime::FetchPlan* plan_ = nullptr;  // that of the transfers that have started
-  std::vector<SharedBuffer> in_use_;               // those of the messages of the plan
-  std::vector<SharedBuffer> buffers_;              // of earlier messages
+  std::vector<SharedBuffer> in_use_;   // those of the messages that have been started
+  std::vector<SharedBuffer> buffers_;  // of earlier messages
   bool is_started_ = false;
   std::vector<kdl_event*> copies_;  // of the messages that have been started
   kdl::runtime::RankTrafficTable traffic_;

@@ -214,7 +214,7 @@ class ProgramHost {
   /// elements that have been requested since its last call.
   virtual Status Fetch(const FetchRequest&) { return {}; }
   virtual Status FinishFetches(Name) { return {}; }
-  /// States that the ranks have written what they own.
+  /// The ranks forget what they have received of the tensor, except for what was requested since the last FinishFetches.
   virtual Status Rewritten(const RewrittenRequest&) { return {}; }
   /// Writes a checkpoint if it is time for it.
   virtual Status Checkpoint(const CheckpointRequest&) { return {}; }

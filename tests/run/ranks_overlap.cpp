@@ -1,6 +1,7 @@
 // Three threads share the work of a program, each as a rank with a context of its own (ranks_overlap.py). Their transport notes how
-// many kernels have been launched while messages travel. The results must have the bits of one rank, and after the first steps, the
-// runtime must not allocate anything in a step.
+// many kernels have been launched while messages travel: those of inner blocks, and those of a panel while the next one travels. The
+// results must have the bits of one rank, and after the first steps, the runtime must not allocate anything in a step.
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <string>
@@ -46,6 +48,7 @@ namespace {
 
 constexpr std::int64_t kRows = 37;
 constexpr std::int64_t kColumns = 21;
+constexpr std::int64_t kDepth = 300;  // of a product
 constexpr std::int64_t kSteps = 5;
 constexpr std::int64_t kRanks = 3;
 
@@ -140,11 +143,33 @@ struct Counts {
   std::int64_t allocations = 0;
 };
 
-using Program = void (*)(const kdl::Context& context, const kdl::Tensor& x, const kdl::Tensor& y,
-                         std::int64_t steps);
+// Calls a program with an output.
+using Program = std::function<void(const kdl::Context&, const kdl::Device&, const kdl::Tensor& y)>;
+
+// Relaxes a matrix. In each step, ranks run their inner blocks while rows of their neighbors travel.
+Program Relaxed(std::int64_t steps) {
+  return [steps](const kdl::Context& context, const kdl::Device& host, const kdl::Tensor& y) {
+    std::vector<float> x = Input();
+    ranks::relaxed(context, context.Wrap(host, x.data(), {kRows, kColumns}), y, steps);
+  };
+}
+
+// Scales a matrix by sums over all of it. In each step, ranks exchange partial sums.
+Program Scaled(std::int64_t steps) {
+  return [steps](const kdl::Context& context, const kdl::Device& host, const kdl::Tensor& y) {
+    std::vector<float> x = Input();
+    ranks::scaled(context, context.Wrap(host, x.data(), {kRows, kColumns}), y, steps);
+  };
+}
+
+// A product whose factors have a panel for each rank. While a panel travels, ranks run the blocks of the one before it.
+void Product(const kdl::Context& context, const kdl::Device& host, const kdl::Tensor& y) {
+  std::vector<float> depth(kDepth);
+  ranks::large(context, context.Wrap(host, depth.data(), {kDepth}), y);
+}
 
 // Runs the program as one rank of `count`.
-Counts RunAs(Program program, std::int64_t number, std::int64_t count, std::int64_t steps,
+Counts RunAs(std::int64_t number, std::int64_t count, const Program& program,
              std::vector<float>& y) {
   kdl::Context context;
   context.Register(kdl_images_ranks);
@@ -153,22 +178,20 @@ Counts RunAs(Program program, std::int64_t number, std::int64_t count, std::int6
   const kdl_transport transport = {number, count, &rank, Send, StartReceive, WaitAll, nullptr};
   if (count > 1) kdl::Check(kdl_context_set_transport(context.get(), &transport));
   rank.Launches();  // the device begins to count
-  std::vector<float> x = Input();
-  const kdl::Tensor in = context.Wrap(host, x.data(), {kRows, kColumns});
   const kdl::Tensor out = context.Wrap(host, y.data(), {kRows, kColumns});
   const std::int64_t before = allocations;
-  program(context, in, out, steps);
+  program(context, host, out);
   return {rank.overlapped, allocations - before};
 }
 
 // Runs the program as all ranks. Returns what they have counted.
-std::array<Counts, kRanks> RunAll(Program program, std::int64_t steps,
+std::array<Counts, kRanks> RunAll(const Program& program,
                                   std::array<std::vector<float>, kRanks>& results) {
   std::array<Counts, kRanks> counts;
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      counts[rank] = RunAs(program, static_cast<std::int64_t>(rank), kRanks, steps, results[rank]);
+      counts[rank] = RunAs(static_cast<std::int64_t>(rank), kRanks, program, results[rank]);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -197,29 +220,40 @@ bool ReportsFailures() {
   return failed.find("no negative number") != std::string::npos && ErrorOf({1, 4, 9}).empty();
 }
 
-// Compares the bits of the ranks with those of one rank, and counts what they allocate in more steps. `overlapped` says in how many of
-// kSteps steps a launch must begin while messages travel.
-bool IsRight(const char* name, Program program, std::int64_t overlapped) {
+// Runs a program on one rank and on all. Returns whether the rows that each rank owns have the same bits, and so many waits come
+// after launches.
+bool Overlaps(const char* name, const Program& program, std::int64_t waits) {
   std::vector<float> one(kRows * kColumns);
-  RunAs(program, 0, 1, kSteps, one);
+  RunAs(0, 1, program, one);
   std::array<std::vector<float>, kRanks> results;
   results.fill(std::vector<float>(one.size()));
-  const std::array<Counts, kRanks> few = RunAll(program, kSteps, results);
+  const std::array<Counts, kRanks> counts = RunAll(program, results);
   bool is_right = true;
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    const std::size_t share = (kRows + kRanks - 1) / kRanks * kColumns;
+    const std::size_t first = rank * share;
+    const std::size_t end = std::min(first + share, one.size());
     const bool same =
-        std::memcmp(results[rank].data(), one.data(), one.size() * sizeof(float)) == 0;
-    std::printf("%s, rank %zu: %s bits, %d of %d steps overlapped\n", name, rank,
-                same ? "the same" : "other", static_cast<int>(few[rank].overlapped),
-                static_cast<int>(kSteps));
-    is_right = is_right && same && few[rank].overlapped >= overlapped;
+        std::memcmp(&results[rank][first], &one[first], (end - first) * sizeof(float)) == 0;
+    std::printf("%s: rank %zu: %s bits, %d of %d waits overlapped\n", name, rank,
+                same ? "the same" : "other", static_cast<int>(counts[rank].overlapped),
+                static_cast<int>(waits));
+    is_right = is_right && same && counts[rank].overlapped == waits;
   }
+  return is_right;
+}
+
+// Returns whether further steps allocate nothing.
+bool AllocatesNothing(const char* name, Program (*make)(std::int64_t steps)) {
+  std::array<std::vector<float>, kRanks> results;
+  results.fill(std::vector<float>(kRows * kColumns));
   // The first run of a process also allocates what later ones share.
-  const std::array<Counts, kRanks> some = RunAll(program, 2 * kSteps, results);
-  const std::array<Counts, kRanks> many = RunAll(program, 4 * kSteps, results);
+  const std::array<Counts, kRanks> some = RunAll(make(2 * kSteps), results);
+  const std::array<Counts, kRanks> many = RunAll(make(4 * kSteps), results);
+  bool is_right = true;
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     const std::int64_t more = many[rank].allocations - some[rank].allocations;
-    std::printf("%s, rank %zu: %d allocations in %d more steps\n", name, rank,
+    std::printf("%s: rank %zu: %d allocations in %d more steps\n", name, rank,
                 static_cast<int>(more), static_cast<int>(2 * kSteps));
     is_right = is_right && more == 0;
   }
@@ -229,13 +263,11 @@ bool IsRight(const char* name, Program program, std::int64_t overlapped) {
 }  // namespace
 
 int main() {
-  const Program relaxed = [](const kdl::Context& context, const kdl::Tensor& x,
-                             const kdl::Tensor& y,
-                             std::int64_t steps) { ranks::relaxed(context, x, y, steps); };
-  const Program scaled = [](const kdl::Context& context, const kdl::Tensor& x, const kdl::Tensor& y,
-                            std::int64_t steps) { ranks::scaled(context, x, y, steps); };
-  bool is_right = IsRight("relaxed", relaxed, kSteps);
-  is_right = IsRight("scaled", scaled, 0) && is_right;
+  bool is_right = Overlaps("relaxed", Relaxed(kSteps), kSteps);
+  is_right = Overlaps("scaled", Scaled(kSteps), 0) && is_right;
+  is_right = Overlaps("product", Product, kRanks - 1) && is_right;
+  is_right = AllocatesNothing("relaxed", Relaxed) && is_right;
+  is_right = AllocatesNothing("scaled", Scaled) && is_right;
   is_right = ReportsFailures() && is_right;
   return is_right ? 0 : 1;
 }

@@ -18,8 +18,8 @@ LeastTraffic::LeastTraffic(const ir::Module& kernels, RankGrid grid)
 Result<TensorId> LeastTraffic::Alloc(const interp::AllocRequest& request) {
   Result<TensorId> made = MemoryHost::Alloc(request);
   if (made.ok() && !request.rank_axes.empty())
-    owned_[*made] = {Ownership(this->grid(), request.sizes, request.rank_axes, request.rank_blocks),
-                     {}};
+    owned_[*made] = {
+        Ownership(this->grid(), request.sizes, request.rank_axes, request.rank_blocks)};
   return made;
 }
 
@@ -70,8 +70,38 @@ Result<EventId> LeastTraffic::Launch(const interp::LaunchRequest& request) {
 }
 
 Status LeastTraffic::Rewritten(const interp::RewrittenRequest& request) {
-  owned_.at(request.tensor).received.clear();
+  OwnedTensor& owned = owned_.at(request.tensor);
+  std::erase_if(owned.received, [&](const auto& one) {
+    const auto& [rank, offset] = one;
+    return !owned.IsRequested(rank, ElementAt(request.tensor, offset));
+  });
   return {};
+}
+
+Status LeastTraffic::Fetch(const interp::FetchRequest& request) {
+  owned_.at(request.tensor).requested.emplace_back(request.rank, request.needed);
+  return {};
+}
+
+Status LeastTraffic::FinishFetches(Name) {
+  for (auto& [tensor, owned] : owned_) owned.requested.clear();
+  return {};
+}
+
+bool LeastTraffic::OwnedTensor::IsRequested(int64_t rank, const Box& element) const {
+  return std::ranges::any_of(requested, [&](const auto& one) {
+    return one.first == rank && Contains(one.second, element);
+  });
+}
+
+Box LeastTraffic::ElementAt(TensorId tensor, int64_t offset) {
+  const interp::TensorArgument& whole = memory(tensor);
+  Box element;
+  for (size_t d = 0; d < whole.sizes.size(); ++d) {
+    int64_t index = offset / whole.strides[d] % whole.sizes[d];
+    element.push_back({index, index + 1});
+  }
+  return element;
 }
 
 /// Counts elements of a view. `reads` contains an entry for each element between its first and its last one.
@@ -93,13 +123,8 @@ void LeastTraffic::CountReads(TensorId view, const std::vector<bool>& reads, boo
 void LeastTraffic::CountRead(TensorId tensor, int64_t offset, int64_t rank) {
   OwnedTensor& owned = owned_.at(tensor);
   const interp::TensorArgument& whole = memory(tensor);
-  Box element;
-  for (size_t d = 0; d < whole.sizes.size(); ++d) {
-    int64_t index = offset / whole.strides[d] % whole.sizes[d];
-    element.push_back({index, index + 1});
-  }
   bool is_own = false;
-  owned.ownership.ForEachOwner(element, rank,
+  owned.ownership.ForEachOwner(ElementAt(tensor, offset), rank,
                                [&](int64_t owner, const Box&) { is_own = owner == rank; });
   if (!is_own && owned.received.emplace(rank, offset).second) bytes_ += Bytes(whole.scalar);
 }

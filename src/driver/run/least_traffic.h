@@ -14,8 +14,9 @@
 namespace kdl::driver {
 
 /// Runs a program in the interpreter and counts the bytes that ranks must receive: elements that a rank reads, that
-/// another one owns, and that it has not received since they were written. This depends neither on proofs nor on the
-/// fetches in the program. All ranks share one memory, so they read the right values without messages.
+/// another one owns, and that it has not received or has forgotten. This does not depend on proofs, and on the fetches in the
+/// program only in that ranks keep what is requested when they forget the rest. All ranks share one memory, so they read the right
+/// values without messages.
 class LeastTraffic final : public GridHost<interp::MemoryHost> {
  public:
   /// `kernels` contains the kernels of all launches at tile level, and must outlive this object.
@@ -28,6 +29,8 @@ class LeastTraffic final : public GridHost<interp::MemoryHost> {
   interp::TensorId View(const interp::ViewRequest& request) override;
   Result<interp::EventId> Copy(const interp::CopyRequest& request) override;
   Result<interp::EventId> Launch(const interp::LaunchRequest& request) override;
+  Status Fetch(const interp::FetchRequest& request) override;
+  Status FinishFetches(Name device) override;
   Status Rewritten(const interp::RewrittenRequest& request) override;
 
  private:
@@ -39,10 +42,16 @@ class LeastTraffic final : public GridHost<interp::MemoryHost> {
   /// A tensor whose elements have owners.
   struct OwnedTensor {
     Ownership ownership;
-    std::set<std::pair<int64_t, int64_t>> received;  ///< ranks and offsets of elements
+    std::set<std::pair<int64_t, int64_t>> received = {};  ///< ranks and offsets of elements
+    /// What has been requested for ranks since FinishFetches.
+    std::vector<std::pair<int64_t, Box>> requested = {};
+
+    bool IsRequested(int64_t rank, const Box& element) const;
   };
 
   bool IsOfRank(interp::TensorId tensor) const { return views_.contains(tensor); }
+  /// Returns the element of a distributed tensor that is at this offset in its memory.
+  Box ElementAt(interp::TensorId tensor, int64_t offset);
   void CountReads(interp::TensorId view, const std::vector<bool>& reads, bool is_everywhere);
   void CountRead(interp::TensorId tensor, int64_t offset, int64_t rank);
 

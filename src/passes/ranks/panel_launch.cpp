@@ -71,13 +71,18 @@ class PanelSharer {
     Value* size = RankOps::SizeValue(b_, panels_.iterations);
     Value* length = Length(size);
     Value* count = b_.Div(b_.Add(size, b_.Sub(length, b_.I64(1))), length);
-    MakeLoop(b_, {b_.I64(0), b_.Max(count, b_.I64(1))}, [&](Value* number) {
+    count = b_.Max(count, b_.I64(1));
+    MakeLoop(b_, {b_.I64(0), b_.Add(count, b_.I64(1))}, [&](Value* number) {
       Value* first = b_.Mul(number, length);
-      RunPanel({first, b_.Min(b_.Add(first, length), size)}, needs);
-      // With two panels, a rank has only one of others anyway, and a later launch may need it again.
+      MakeIf(b_, b_.Lt(number, count),
+             [&] { Request({first, b_.Min(b_.Add(first, length), size)}, needs); });
+      MakeIf(b_, b_.Gt(number, b_.I64(0)),
+             [&] { RunBlocks({b_.Sub(first, length), b_.Min(first, size)}); });
+      // If there are only two panels, a rank has both at the same time anyway, and a later launch may need them again.
       MakeIf(b_, b_.Gt(count, b_.I64(2)), [&] {
         for (Value* tensor : panels_.tensors) code_.ops().Rewritten(b_, tensor);
       });
+      code_.ops().FinishFetches(b_);
     });
   }
 
@@ -113,14 +118,19 @@ class PanelSharer {
     return b_.Mul(b_.Max(rounded, b_.I64(1)), multiple);
   }
 
-  void RunPanel(const PartValues& iterations, const std::vector<RankNeed>& needs) {
-    code_.FetchNeeds(*kernel_.part.kernel, needs,
-                     [&](Value* rank, const LaunchCode::PartBody& body) {
-                       for_owned_(rank, [&](std::vector<PartValues> parts) {
-                         parts.push_back(iterations);
-                         body(parts);
+  /// Requests what the iterations of all ranks read.
+  void Request(const PartValues& iterations, const std::vector<RankNeed>& needs) {
+    code_.RequestNeeds(*kernel_.part.kernel, needs,
+                       [&](Value* rank, const LaunchCode::PartBody& body) {
+                         for_owned_(rank, [&](std::vector<PartValues> parts) {
+                           parts.push_back(iterations);
+                           body(parts);
+                         });
                        });
-                     });
+  }
+
+  /// Runs these iterations in the blocks of the ranks of this process.
+  void RunBlocks(const PartValues& iterations) {
     MakeLoop(b_, {code_.ranks().first, code_.ranks().end}, [&](Value* rank) {
       for_owned_(rank, [&](std::vector<PartValues> parts) {
         parts.push_back(iterations);

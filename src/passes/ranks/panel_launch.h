@@ -24,12 +24,15 @@ std::optional<Panels> FindPanels(SizeTable& sizes, const Op* launch, const Panel
 /// Shares a launch of which each rank runs the blocks that write what it owns, in several launches:
 ///
 ///   %acc_kept = alloc "acc_kept" {rank_axes = …}
-///   loop %p in 0 .. %panels {
-///      … each rank fetches what the iterations %from .. %to of its blocks read
-///      loop %r in %local_first .. %local_end { launch @product_panel(%ar, %br, %cr, …, %from, %to, %acc_keptr) }
-///      if %panels > 2 { rewritten %a ; rewritten %b } }   // so the ranks forget the panel
+///   loop %p in 0 .. %panels + 1 {
+///      if %p < %panels { … each rank fetches what the iterations of panel %p in its blocks read }
+///      if %p > 0 {       // panel %p - 1, whose iterations are %from .. %to - 1; meanwhile, panel %p travels
+///        loop %r in %local_first .. %local_end { launch @product_panel(%ar, %br, %cr, …, %from, %to, %acc_keptr) } }
+///      if %panels > 2 { rewritten %a ; rewritten %b }   // panel %p - 1
+///      finish_fetches }
 ///
-/// Of the tensors in `panels`, a rank has only one panel of others at the same time.
+/// Of the tensors in `panels`, a rank has at most two panels of others at the same time: one that its blocks read, and one that
+/// travels.
 void LaunchInPanels(LaunchCode& code, const PanelKernel& kernel, const Panels& panels,
                     const std::vector<LaunchAxis>& axes, const std::vector<RankArgument>& arguments,
                     const std::vector<RankNeed>& needs);

@@ -43,7 +43,7 @@ TensorId CountingHost::AddView(TensorPart view) {
 }
 
 TensorId CountingHost::Add(std::string name, Scalar scalar, std::vector<int64_t> sizes) {
-  tensors_.push_back({std::move(name), scalar, sizes, {}, 0, {}, {}});
+  tensors_.push_back({std::move(name), scalar, sizes, {}, 0, {}, {}, {}});
   return AddView({tensors_.size() - 1, kEachRank, std::move(sizes), false});
 }
 
@@ -182,14 +182,15 @@ Status CountingHost::Fetch(const interp::FetchRequest& request) {
   });
   if (!fits) return Failure{"the ranks would send 2^63 bytes or more"};
   CountReceived(tensor, traffic, request.rank, before);
+  tensor.requested.emplace_back(request.rank, std::move(needed));
   memory_.Hold(tensor.held, rank, traffic.received[rank] - before);
   return {};
 }
 
 Status CountingHost::FinishFetches(Name) {
   for (CountedTensor& tensor : tensors_) {
-    if (tensor.receiver >= 0) std::ranges::fill(tensor.last_receiver, -1);
-    tensor.receiver = -1;
+    if (!tensor.requested.empty()) std::ranges::fill(tensor.last_receiver, -1);
+    tensor.requested.clear();
   }
   if (clocks_) clocks_->FinishMessages();
   return {};
@@ -197,8 +198,14 @@ Status CountingHost::FinishFetches(Name) {
 
 Status CountingHost::Rewritten(const interp::RewrittenRequest& request) {
   CountedTensor& tensor = TensorOf(request.tensor);
-  tensor.exchange.Rewritten();
+  tensor.exchange.Forget();
   memory_.Forget(tensor.held);
+  for (const auto& [rank, box] : tensor.requested) {
+    tensor.exchange.Fetch(rank, box, [&](int64_t, const Box& kept) {
+      int64_t bytes = driver::CountElements(kept) * Bytes(tensor.scalar);
+      memory_.Hold(tensor.held, static_cast<size_t>(rank), bytes);
+    });
+  }
   return {};
 }
 
@@ -231,8 +238,8 @@ void CountingHost::CountBox(CountedTensor& tensor, CountedTraffic& traffic, int6
 /// Counts the elements that a rank receives for one launch. `before` is the number of bytes before the fetch.
 void CountingHost::CountReceived(CountedTensor& tensor, CountedTraffic& traffic, int64_t rank,
                                  int64_t before) {
-  if (tensor.receiver != rank) tensor.received_bytes = 0;
-  tensor.receiver = rank;
+  bool is_same = !tensor.requested.empty() && tensor.requested.back().first == rank;
+  if (!is_same) tensor.received_bytes = 0;
   tensor.received_bytes += traffic.received[static_cast<size_t>(rank)] - before;
   traffic.most_received =
       std::max(traffic.most_received, tensor.received_bytes / Bytes(tensor.scalar));

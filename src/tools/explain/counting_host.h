@@ -136,9 +136,10 @@ class CountingHost final : public driver::GridHost<interp::ProgramHost> {
     /// For each rank, the last receiver of a message from it since FinishFetches, or -1. The fetches of a receiver follow one
     /// another, so that more boxes for this receiver belong to the same message.
     std::vector<int64_t> last_receiver;
-    std::vector<int64_t> held;   ///< for each rank, the bytes that it has of others
-    int64_t receiver = -1;       ///< the last rank with a fetch since FinishFetches
-    int64_t received_bytes = 0;  ///< what it has received since then
+    std::vector<int64_t> held;  ///< for each rank, the bytes that it has of others
+    /// What has been requested since FinishFetches, and for which rank.
+    std::vector<std::pair<int64_t, driver::Box>> requested;
+    int64_t received_bytes = 0;  ///< what the last of these ranks has received since then
     bool is_distributed() const { return !last_receiver.empty(); }
   };
   /// A tensor, or a part of it, in the memory of a rank.
