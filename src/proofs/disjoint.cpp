@@ -128,7 +128,11 @@ std::optional<Clash> Disjoint::Asked::ClashDespiteTables(const Race& race) {
     return found.empty();
   });
   if (!needed) return clash;
-  checked.insert(needed->begin(), needed->end());
+  std::vector<Ragged> all = RaggedOf(kernel, instances.terms());
+  for (size_t part : *needed) {
+    checked.insert(part);
+    if (std::optional<size_t> numbers = PartsOfNumbers(all, all[part])) checked.insert(*numbers);
+  }
   return std::nullopt;
 }
 

@@ -532,7 +532,9 @@ Instances::Names Instances::VariablesOf(const Poly& poly) {
 
 bool Instances::IsRaggedBound(const std::string& variable, const Op* loop) {
   return std::ranges::any_of(ragged_, [&](const Ragged& ragged) {
-    return ragged.over() == loop && (VariablesOf(ragged.lower).contains(variable) ||
+    bool is_number =
+        ragged.number_of_block && variable == VariableName(terms_.ScalarAtom(ragged.binder));
+    return ragged.over() == loop && (is_number || VariablesOf(ragged.lower).contains(variable) ||
                                      VariablesOf(ragged.upper).contains(variable));
   });
 }

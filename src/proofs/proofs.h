@@ -68,9 +68,16 @@ struct Parts {
   /// Loop variables that choose a table for the parts, as %b in off[b, e] .. off[b, e + 1]. `binder` is none of them. They
   /// are those of the same loop, or of loops around it.
   std::vector<const ir::Value*> tables = {};
+  /// Set if the numbers of these parts are themselves a part of an spmd's block, as in
+  /// `for %s in off[e] .. off[e + 1] { for %r in sub[s] .. sub[s + 1] … }`: the binder of the parts whose loop has `binder`.
+  const ir::Value* number_of_block = nullptr;
 
   /// The spmd or loop whose iterations handle the parts.
-  const ir::Op* over() const { return binder->parent_region()->parent(); }
+  const ir::Op* over() const {
+    return (number_of_block ? number_of_block : binder)->parent_region()->parent();
+  }
+  /// The loop over the numbers, if these are a part.
+  const ir::Op* numbers() const { return binder->parent_region()->parent(); }
   const ir::Value* from() const { return loop->operand(0); }
   const ir::Value* to() const { return loop->operand(1); }
 };

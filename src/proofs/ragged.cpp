@@ -168,6 +168,13 @@ class RaggedFinder {
     }
   }
 
+  /// Adds the parts that the loop handles if their numbers are those of a loop around it, which handles a part itself.
+  void AddPartsOfParts(Op* walk, const Op* loop) {
+    for (const Op* around = loop->parent_region()->parent(); around != walk;
+         around = around->parent_region()->parent())
+      AddPartsOfPart(walk, around, loop);
+  }
+
   std::vector<Ragged> found;
 
  private:
@@ -219,8 +226,32 @@ class RaggedFinder {
     return is_known && begin.varies && (begin.reads || end.reads);
   }
 
+  /// Adds the parts that the loop handles if their numbers are those of the loop `around` it, which handles a part. The numbers of
+  /// all parts follow one another only if their bounds are neighbours in a table, and so must be those of the added parts.
+  void AddPartsOfPart(Op* walk, const Op* around, const Op* loop) {
+    bool takes_each = around->kind() == OpKind::Loop &&
+                      terms_.PolyOfValue(around->operand(2)) == Poly(1) &&
+                      !around->HasAttr(ir::AttrKey::Breaks);
+    auto outer = std::ranges::find_if(found, [&](const Ragged& part) {
+      return part.loop == around && part.over() == walk && !part.number_of_block && IsChained(part);
+    });
+    if (!takes_each || outer == found.end()) return;
+    std::vector<const Value*> numbers = NumbersAround(walk, loop);
+    std::erase(numbers, outer->binder);
+    Ragged part{{walk, around->region()->param(0), loop}};
+    if (!IsChained(part) || !FindTables(part, numbers)) return;
+    part.number_of_block = outer->binder;
+    for (const Value* table : outer->tables) {
+      if (!Contains(part.tables, table)) part.tables.push_back(table);
+    }
+    Add(std::move(part));
+  }
+
   void Add(Ragged part, const std::vector<const Value*>& others) {
-    if (!FindTables(part, others)) return;
+    if (FindTables(part, others)) Add(std::move(part));
+  }
+
+  void Add(Ragged part) {
     part.lower = terms_.PolyOfValue(part.from());
     part.upper = terms_.PolyOfValue(part.to());
     if (part.shift) {
@@ -242,10 +273,12 @@ std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms) {
   RaggedFinder finder(terms);
   ir::Walk(kernel.body, [&](Op* walk) {
     if (walk->kind() != OpKind::Spmd || Around(walk, OpKind::Stage)) return;
+    std::vector<const Op*> loops;
     ir::Walk(walk->region(), [&](const Op* loop) {
-      if (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop)
-        finder.AddPartsOf(walk, loop);
+      if (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) loops.push_back(loop);
     });
+    for (const Op* loop : loops) finder.AddPartsOf(walk, loop);
+    for (const Op* loop : loops) finder.AddPartsOfParts(walk, loop);
   });
   return finder.found;
 }
@@ -259,13 +292,21 @@ bool AreEqualParts(const Parts& a, const Parts& b) {
     return ends.lo == of_other.lo && ends.hi == of_other.hi;
   };
   bool are_alike = a.over() == a.walk && b.over() == b.walk && !a.shift == !b.shift &&
-                   same_numbers(a.binder, b.binder) &&
+                   !a.number_of_block && !b.number_of_block && same_numbers(a.binder, b.binder) &&
                    std::ranges::equal(a.tables, b.tables, same_numbers);
   if (!are_alike) return false;
   std::map<const Value*, const Value*> equal = {{a.binder, b.binder}};
   for (size_t i = 0; i < a.tables.size(); ++i) equal.emplace(a.tables[i], b.tables[i]);
   return AreEqualIf(a.from(), b.from(), equal) && AreEqualIf(a.to(), b.to(), equal) &&
          (!a.shift || AreEqualIf(a.shift, b.shift, equal));
+}
+
+std::optional<size_t> PartsOfNumbers(const std::vector<Ragged>& ragged, const Ragged& part) {
+  if (!part.number_of_block) return std::nullopt;
+  auto found = std::ranges::find_if(ragged, [&](const Ragged& other) {
+    return other.loop == part.numbers() && other.binder == part.number_of_block;
+  });
+  return static_cast<size_t>(found - ragged.begin());
 }
 
 std::vector<size_t> PartsAround(const std::vector<Ragged>& ragged, const Value* memory) {

@@ -31,6 +31,9 @@ bool AreEqualParts(const Parts& a, const Parts& b);
 /// Returns all loops in a kernel, outside of stages, that iterate over such parts; always in the same order.
 std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms);
 
+/// Returns the index of the parts that contain the numbers of these parts, if these are parts of parts.
+std::optional<size_t> PartsOfNumbers(const std::vector<Ragged>& ragged, const Ragged& part);
+
 /// Returns the indices of the entries whose spmd accesses a memory.
 std::vector<size_t> PartsAround(const std::vector<Ragged>& ragged, const ir::Value* memory);
 

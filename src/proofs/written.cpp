@@ -134,7 +134,9 @@ bool Written::Asked::IsWholeByTables(const Value* tensor) {
 /// launch has to check that they do.
 bool Written::Asked::HoldsByTables(const Value* memory,
                                    const std::function<bool(Instances&)>& holds) {
-  std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), memory);
+  std::vector<Ragged> all = RaggedOf(kernel, instances.terms());
+  std::vector<size_t> around = PartsAround(all, memory);
+  std::erase_if(around, [&](size_t part) { return all[part].number_of_block != nullptr; });
   for (Size dim : memory->type()->dims) {
     auto needed = FewestOf(around, [&](const std::vector<size_t>& parts) {
       Instances assuming(sets, kernel, types);

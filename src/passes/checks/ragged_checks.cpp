@@ -6,6 +6,7 @@
 
 #include "ir/builder.h"
 #include "ir/op_kind.h"
+#include "ir/views.h"
 #include "passes/check_bounds.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
@@ -44,29 +45,18 @@ class PartChecks {
   /// otherwise it may end earlier.
   void CheckEach(bool touch) {
     std::vector<const Value*> numbers = parts_.tables;
-    numbers.push_back(parts_.binder);
+    numbers.push_back(parts_.number_of_block ? parts_.number_of_block : parts_.binder);
     Op* walk = WalkOver(numbers);
-    Value* number = numbers_.at(parts_.binder);
-    if (!touch) {
-      Value* ends = To(number);
-      Assert(builder_.Le(From(number), ends), Ascends());
-    } else if (parts_.shift) {
-      // The end of a part whose length is negative may overflow, so that the part seems to contain elements.
-      Value* begins = At(parts_.from(), number);
-      Value* ends = At(parts_.to(), number);
-      Assert(builder_.Le(begins, ends), Ascends() + kWhy);
-    }
-    if (!proofs::IsChained(parts_)) {
-      Value* next = builder_.Add(number, builder_.I64(1));
-      MakeIf(builder_, builder_.Lt(next, Hi()), [&] {
-        Value* end = To(number);
-        Value* begin = From(next);
-        std::string parts = fmt::format("the parts of '{}' ", PartName());
-        if (touch)
-          Assert(builder_.Eq(end, begin), parts + "touch" + kWhy);
-        else
-          Assert(builder_.Le(end, begin), parts + "are apart");
+    if (parts_.number_of_block) {
+      Value* lo = Copied(parts_.numbers()->operand(ir::LoopOp::at_lo));
+      Value* hi = Copied(parts_.numbers()->operand(ir::LoopOp::at_hi));
+      MakeLoop(builder_, {lo, hi}, [&](Value* number) {
+        number->set_name(parts_.binder->name());
+        numbers_[parts_.binder] = number;
+        CheckPart(touch);
       });
+    } else {
+      CheckPart(touch);
     }
     builder_.Create(OpKind::Yield, {{}}, {});
     CheckBoundsIn(context_, walk);
@@ -91,6 +81,32 @@ class PartChecks {
 
  private:
   static constexpr const char* kWhy = ", as needed to write the whole output";
+
+  /// Checks the part with the current number.
+  void CheckPart(bool touch) {
+    Value* number = numbers_.at(parts_.binder);
+    if (!touch) {
+      Value* ends = To(number);
+      Assert(builder_.Le(From(number), ends), Ascends());
+    } else if (parts_.shift) {
+      // The end of a part whose length is negative may overflow, so that the part seems to contain elements.
+      Value* begins = At(parts_.from(), number);
+      Value* ends = At(parts_.to(), number);
+      Assert(builder_.Le(begins, ends), Ascends() + kWhy);
+    }
+    if (!proofs::IsChained(parts_)) {
+      Value* next = builder_.Add(number, builder_.I64(1));
+      MakeIf(builder_, builder_.Lt(next, Hi()), [&] {
+        Value* end = To(number);
+        Value* begin = From(next);
+        std::string parts = fmt::format("the parts of '{}' ", PartName());
+        if (touch)
+          Assert(builder_.Eq(end, begin), parts + "touch" + kWhy);
+        else
+          Assert(builder_.Le(end, begin), parts + "are apart");
+      });
+    }
+  }
 
   /// Makes an spmd over the same numbers as these loop variables, and continues in it.
   Op* WalkOver(const std::vector<const Value*>& binders) {

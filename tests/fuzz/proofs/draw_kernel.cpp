@@ -48,6 +48,7 @@ DrawnKernel Drawer::Draw() {
       {"computed index", &Drawer::Computed},
       {"ragged", &Drawer::Ragged},
       {"batched", &Drawer::Batched},
+      {"parts of parts", &Drawer::PartsOfParts},
       {"plane", &Drawer::Planes},
       {"deep loops", &Drawer::DeepLoops},
       {"hidden", &Drawer::Hidden},

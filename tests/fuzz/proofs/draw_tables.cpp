@@ -1,6 +1,7 @@
 #include "drawer.h"
 
-// Generates parts of kernels whose blocks handle parts of the rows of a tensor. A table has the bounds of the parts of each row.
+// Generates parts of kernels whose blocks handle parts of the rows of a tensor, where a table has the bounds of the parts of each
+// row, or parts of parts, where one table has the numbers of the parts of a block, and another one their bounds.
 
 namespace kdl::fuzz {
 
@@ -47,6 +48,35 @@ std::string Drawer::Batched() {
   std::string text = (in_domain ? domain : "") + walk();
   if (in_domain || Chance(25)) text += Sync(40) + walk();
   return text;
+}
+
+std::string Drawer::PartsOfParts() {
+  std::string groups = "off_of_groups";
+  tensors_[groups] = "in i32[N + 1]";
+  std::string y = Tensor(Pick({"N", "N", "N + 2"}), 10);
+  auto walk = [&] {
+    std::string off = Table();
+    std::string e = Name("e");
+    std::string s = Name("s");
+    std::string r = Name("r");
+    std::string last = Chance(90) ? e + " + 1" : Pick({e + " + 2", "N", e});
+    std::string numbers =
+        fmt::format("{} in {}[{}]..{}[{}]{}", s, groups, e, Chance(95) ? groups : off, last,
+                    Chance(90) ? "" : Pick({" + 1", " step 2"}));
+    std::string at = Chance(92) ? s : Pick({e, s + " + " + e, s + " / 2"});
+    std::string to = Chance(92) ? at + " + 1" : Pick({at, at + " + 2", "N"});
+    std::string part = fmt::format("{} in {}[{}]..{}[{}]{}{}", r, off, at,
+                                   Chance(95) ? off : groups, to, Chance(92) ? "" : " + 1", By());
+    std::string element = fmt::format("{}[{}]", y, Chance(90) ? r : Pick({r + " + 1", s}));
+    std::string store = fmt::format("{} = 1.0;", element);
+    if (Chance(15)) store = fmt::format("if {} > {} {{ {} }}", s, e, store);
+    std::string inner = fmt::format("for {} {{ {} }}", part, store);
+    if (Chance(15)) inner += fmt::format(" {}[{}] = 2.0;", y, Pick({s, e}));
+    std::string blocks = Pick({"0..N", "0..N", "0..N", "1..N", "0..N - 1"});
+    return fmt::format("spmd for {} in {} {{ for {} {{ {} }} }}\n", e, blocks, numbers, inner);
+  };
+  std::string text = walk();
+  return Chance(80) ? text : text + Sync(50) + walk();
 }
 
 }  // namespace kdl::fuzz

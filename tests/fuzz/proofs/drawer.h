@@ -134,6 +134,8 @@ class Drawer {
   Part TablePart(const std::string& off, const std::string& e);
   /// Generates parts of the rows of a tensor, whose bounds are in a table with a row for each of them.
   std::string Batched();
+  /// Generates parts of a tensor whose numbers are those of other parts.
+  std::string PartsOfParts();
   std::string RowPart(const std::string& y, const std::string& b, const std::string& e);
   std::string UnrelatedAssert(const Part& part, const std::string& e, const std::string& r);
   /// Generates `spmd for` loops over a two-dimensional domain. An outer loop may change the bounds
