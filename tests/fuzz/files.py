@@ -12,9 +12,9 @@ LARGE = [31, 33, 63, 64, 65, 100]
 
 class File(Programs):
     """The random file that belongs to a seed. `tree` is its text. `tensors` and `sizes` belong to the kernel
-    or program that runs. `shows` counts constructs."""
+    or program that runs. `shows` counts constructs. With `kind`, such as "imitations", it has a kernel of this kind."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, kind=""):
         self.random = random.Random(seed)
         self.shows = collections.Counter()
         self.names = collections.Counter()
@@ -28,16 +28,19 @@ class File(Programs):
         self.helpers = statements([])
         self.helpers.parts += self.functions()
         # If the file contains programs, tensors only have named sizes.
-        self.alone = not self.chance(0.2)
+        self.alone = bool(kind) or not self.chance(0.2)
         if not self.alone:
             self.tree = text(self.devices(), self.helpers, *self.with_programs())
+            return
+        if kind:
+            self.tree = text(self.helpers, "export ", getattr(self, kind)("k"))
             return
         if self.chance(0.06):
             self.tree = text(*self.fused())
             return
         if self.chance(0.4):
             self.sizes["A"] = self.random.choice(LARGE)
-        drawn = self.pick([self.convolution, self.matrices, self.layers, self.stencil, self.pixels, self.attention, self.rows, self.transposes, self.packs, self.appends, self.imitations, self.imitations] + [self.kernel] * 8)
+        drawn = self.pick([self.convolution, self.matrices, self.layers, self.stencil, self.pixels, self.attention, self.rows, self.transposes, self.packs, self.appends, self.imitations] + [self.kernel] * 8)
         self.tree = text(self.helpers, "export ", drawn("k"))
 
     def devices(self):

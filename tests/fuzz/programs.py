@@ -139,7 +139,7 @@ def driver_lines(source, way):
 
 
 def check(folder, seed, options):
-    kernel = File(seed)
+    kernel = File(seed, options.kind)
     if options.holding and not kernel.shows[options.holding]:
         return None
     source = folder / f"k{seed}.kdl"
@@ -218,6 +218,7 @@ def main():
     parser.add_argument("--most-lines", type=int, help="with --target opencl: kernels of more lines of OpenCL C are passed over")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many run at once")
     parser.add_argument("--holding", help="passes over files without this construct, one of those that --coverage lists")
+    parser.add_argument("--kind", default="", help="draws only kernels of this kind, which is the name of a function: imitations, packs …")
     parser.add_argument("--coverage", action="store_true", help="print what the kernels held")
     options = parser.parse_args()
     if options.most_lines and options.target != "opencl":
