@@ -260,6 +260,9 @@ void ProgramPrinter::PrintOp(const Op* op) {
                                 return info.is_in(ir::kPrograms) && !info.is_computed();
                               }),
                 "each op of programs is printed");
+  // Only `fn`s have these ops, which programs cannot have.
+  if (op->kind() == OpKind::Table) return PrintTable(op);
+  if (op->kind() == OpKind::Load) return PrintTableLoad(op);
   static constexpr auto kPrinters = ir::ByOp(kRows);
   auto print = kPrinters[static_cast<size_t>(op->kind())].print;
   print ? (this->*print)(op) : PrintScalar(op);

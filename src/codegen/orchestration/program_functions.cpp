@@ -43,6 +43,9 @@ bool MayStop(const ir::Module& module, const Function& fn) {
       case OpKind::While:
         stops = true;
         break;
+      case OpKind::Load:
+        stops = stops || op->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Guard;
+        break;
       case OpKind::Call:
         stops = stops || MayStop(module, *module.FindFunction(op->attr<AttrKey::Callee>()));
         break;

@@ -158,6 +158,9 @@ class ProgramPrinter {
   void PrintIf(const ir::Op* op);
   void PrintAssert(const ir::Op* op);
   void PrintCall(const ir::Op* op);
+  void PrintTable(const ir::Op* op);
+  std::string TableIndex(const ir::Op* op, const ir::AccessDim& dim);
+  void PrintTableLoad(const ir::Op* op);
   void PrintReturn(const ir::Op* op);
 
   // -- Ops that are put into queues: program_launches.cpp ---------------------------------------------
