@@ -25,6 +25,8 @@ class Imitations(Packs):
         ways = [self.own_share, self.own_share, self.own_blocks, self.own_borders, self.own_tree, self.own_lanes, self.own_copy,
                 self.own_digits, self.own_carry, self.own_ahead, self.own_turns, self.own_window]
         drawn = [self.kept_rows] if self.chance(0.05) else [self.pick(ways) for _ in range(self.pick([1, 1, 2]))]
+        if self.own_digits in drawn:  # beside other products of sizes, its proof takes too many steps
+            drawn = [self.own_digits]
         self.shows["imitation"] += len(drawn)
         first = [self.drawn_number(scope, number) for number in range(3)]
         body = [way(scope) for way in drawn]
