@@ -221,6 +221,7 @@ class Partition {
         for (Value* param : region->params()) AddPipe(param);
       }
       for (Value* result : op->results()) AddPipe(result);
+      if (op->HasAttr(AttrKey::Domain)) domains_.insert(op->attr<AttrKey::Domain>().str());
     });
     AddStage("matrix", Engine::Matrix, old);
     AddStage("vector", Engine::Vector, old);
@@ -303,9 +304,11 @@ class Partition {
   /// therefore get the same blocks in the same order, regardless of what they do with the blocks.
   void WalkAlike(Op* spmd) {
     spmd->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
-    std::string name = fmt::format("engines.{}", walks_++);
-    if (!spmd->HasAttr(AttrKey::Domain))
-      spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));
+    if (spmd->HasAttr(AttrKey::Domain)) return;
+    std::string name;
+    do name = fmt::format("engines.{}", walks_++);
+    while (domains_.contains(name));
+    spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));
   }
 
   /// Copies a loop or branch. The copy carries only the values that the engine needs.
@@ -352,7 +355,8 @@ class Partition {
   std::unordered_map<const Value*, Value*> pipes_;
   std::unordered_set<std::string> taken_;
   ir::ValueMap map_;
-  /// The number of spmds of the stage so far. Both stages have the same spmds in the same order.
+  std::unordered_set<std::string> domains_;  ///< those of the source
+  /// The number of names for spmds of the stage so far. Both stages have the same spmds in the same order.
   int walks_ = 0;
 };
 
