@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
 #include "ir/op_kind.h"
@@ -98,8 +99,26 @@ std::vector<Value*> RankOps::Slices(ir::Builder& b, std::vector<Value*> tensors,
   return tensors;
 }
 
+namespace {
+
+/// Returns the names of all sizes of the program that contains the region.
+std::set<Name> SizeNamesAround(const ir::Region* region) {
+  while (region->parent()) region = region->parent()->parent_region();
+  const ir::Function& program = *region->function();
+  std::set<Name> names(program.dims.begin(), program.dims.end());
+  ir::Walk(program.body, [&](const Op* op) {
+    if (op->kind() == OpKind::BindSize) names.insert(op->attr<AttrKey::Name>());
+  });
+  return names;
+}
+
+}  // namespace
+
 Size RankOps::PartSize(ir::Builder& b, const PartValues& part) {
-  Name size = module_.context().names.Intern(fmt::format("part_{}", ++slices_));
+  if (size_names_.empty()) size_names_ = SizeNamesAround(b.region());
+  Name size;
+  do size = module_.context().names.Intern(fmt::format("part_{}", ++slices_));
+  while (!size_names_.insert(size).second);
   b.Make(OpKind::BindSize, {b.Sub(part.end, part.first)}, b.I64Type(),
          {ir::MakeAttr<AttrKey::Name>(size)});
   return b.types().sizes().Symbol(size);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -71,6 +72,7 @@ class RankOps {
   ir::Module& module_;
   const RankTensors& tensors_;
   int slices_ = 0;
+  std::set<Name> size_names_;  ///< of the program, once a part has needed one
 };
 
 }  // namespace kdl::passes
