@@ -72,7 +72,7 @@ KDL_KERNEL_PASS(CheckStrides, .name = "check-strides",
                     "reports kernels with `strided` parameters that do not treat each element of a "
                     "pack by itself",
                 .needs = {{&kTileFnsInlined, "inlined fns belong to their caller"}},
-                .gives = {&kStridesChecked}, .proves = true);
+                .gives = {&kStridesChecked});
 
 KDL_KERNEL_PASS(
     CheckBlocks, .name = "check-blocks",

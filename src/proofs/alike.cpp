@@ -2,10 +2,12 @@
 #include <unordered_map>
 
 #include "ir/op_info.h"
+#include "proofs/deciding.h"
 #include "proofs/proofs.h"
 
 // Compares two kernels op by op. Most kernels of a file are instances of a generic kernel for several types, and the types
-// of data rarely matter: the proofs look only at integers from which indices, bounds and conditions follow.
+// of data rarely matter: the proofs look only at the values from which indices, bounds and conditions follow (deciding.h). Ops
+// that compute other values, such as conversions, are skipped. Types of other values may differ.
 
 namespace kdl::proofs {
 
@@ -27,32 +29,50 @@ bool HaveOneShape(ir::Type a, ir::Type b) {
           a->pad == b->pad && a->group == b->group && a->space == b->space);
 }
 
-/// Ops that only move data or compute data from it, so that no index, bound or condition depends on the type.
-constexpr OpKind kOfData[] = {OpKind::Load,      OpKind::Store,    OpKind::Update, OpKind::Select,
-                              OpKind::Broadcast, OpKind::Snapshot, OpKind::Yield,  OpKind::Add,
-                              OpKind::Sub,       OpKind::Mul,      OpKind::Min,    OpKind::Max};
+/// Whether the op converts floats to a wider type, which changes no value.
+bool IsWidening(const Op* op) {
+  if (op->kind() != OpKind::Cast) return false;
+  Scalar from = op->operand(0)->type()->scalar;
+  Scalar to = op->result()->type()->scalar;
+  return IsFloat(from) && IsFloat(to) && Bytes(from) < Bytes(to);
+}
 
 class KernelComparison {
  public:
-  explicit KernelComparison(BoundsModes modes) : modes_(modes) {}
+  KernelComparison(const Function& a, const Function& b, BoundsModes modes)
+      : a_(a), b_(b), modes_(modes), deciding_in_a_(a), deciding_in_b_(b) {}
 
-  bool AreAlike(const Function& a, const Function& b) {
-    return HaveOneHead(a, b) && AreAlike(a.body, b.body);
-  }
+  bool AreAlike() { return HaveOneHead() && AreAlike(a_.body, b_.body); }
 
  private:
-  bool HaveOneHead(const Function& a, const Function& b) const;
+  bool HaveOneHead() const;
   bool AreAlike(const Region* a, const Region* b);
   bool AreAlike(const Op* a, const Op* b);
-  bool HaveOneMeaning(const Op* a, const Op* b) const;
+  /// Returns the op, or the first one after it that is not skipped; null if there is none.
+  const Op* Compared(const Op* op, const DecidingValues& deciding);
+  bool IsPair(const Value* a, const Value* b) const;
   bool HaveSameAttrs(const Op* a, const Op* b) const;
+  /// Whether the proofs cannot see that operands of the ops differ in their types. Of floats, they only see comparisons of
+  /// constants.
+  bool HaveOneMeaning(const Op* a, const Op* b) const;
+  bool HaveOneType(const Value* a, const Value* b) const;
   bool Pair(std::span<Value* const> a, std::span<Value* const> b);
+  const Value* Origin(const Value* value) const {
+    auto found = origins_.find(value);
+    return found == origins_.end() ? value : found->second;
+  }
 
+  const Function& a_;
+  const Function& b_;
   BoundsModes modes_;
+  DecidingValues deciding_in_a_;
+  DecidingValues deciding_in_b_;
   std::unordered_map<const Value*, const Value*> pairs_;  ///< the values of b, keyed by those of a
+  std::unordered_map<const Value*, const Value*>
+      origins_;  ///< what was converted, keyed by results
 };
 
-bool KernelComparison::HaveOneHead(const Function& a, const Function& b) const {
+bool KernelComparison::HaveOneHead() const {
   auto generic = [](const ir::Generic& one, const ir::Generic& other) {
     return one.name == other.name && one.values == other.values && one.is_auto == other.is_auto &&
            one.choices == other.choices;
@@ -61,32 +81,66 @@ bool KernelComparison::HaveOneHead(const Function& a, const Function& b) const {
     return one.name == other.name && one.extent == other.extent && one.domain == other.domain &&
            one.parent == other.parent && one.innermost == other.innermost;
   };
-  return a.kind == b.kind && a.dims == b.dims && a.workgroup == b.workgroup &&
-         std::ranges::equal(a.generics, b.generics, generic) &&
-         std::ranges::equal(a.axes, b.axes, axis) &&
-         std::ranges::equal(a.params, b.params, {}, &ir::Param::direction, &ir::Param::direction) &&
-         std::ranges::equal(a.results, b.results);
+  return a_.kind == b_.kind && a_.dims == b_.dims && a_.workgroup == b_.workgroup &&
+         std::ranges::equal(a_.generics, b_.generics, generic) &&
+         std::ranges::equal(a_.axes, b_.axes, axis) &&
+         std::ranges::equal(a_.params, b_.params, {}, &ir::Param::direction,
+                            &ir::Param::direction) &&
+         std::ranges::equal(a_.results, b_.results);
+}
+
+bool KernelComparison::HaveOneType(const Value* a, const Value* b) const {
+  bool decides = deciding_in_a_.Contain(a);
+  if (decides != deciding_in_b_.Contain(b) || !HaveOneShape(a->type(), b->type())) return false;
+  bool is_data = !decides || a->type()->kind == ir::TypeKind::Tensor;
+  return is_data || !Differ(a, b) || AreFloats(a, b);
 }
 
 /// Notes that values correspond to each other. Returns false if they have different shapes.
 bool KernelComparison::Pair(std::span<Value* const> a, std::span<Value* const> b) {
-  if (!std::ranges::equal(a, b, HaveOneShape, &Value::type, &Value::type)) return false;
+  auto have_one_type = [this](const Value* of_a, const Value* of_b) {
+    return HaveOneType(of_a, of_b);
+  };
+  if (!std::ranges::equal(a, b, have_one_type)) return false;
   for (size_t i = 0; i < a.size(); ++i) pairs_[a[i]] = b[i];
   return true;
 }
 
+bool KernelComparison::IsPair(const Value* a, const Value* b) const {
+  a = Origin(a);
+  b = Origin(b);
+  bool decides = deciding_in_a_.Contain(a) || deciding_in_b_.Contain(b);
+  if (!decides) return HaveOneShape(a->type(), b->type());
+  auto found = pairs_.find(a);
+  return found != pairs_.end() && found->second == b;
+}
+
+const Op* KernelComparison::Compared(const Op* op, const DecidingValues& deciding) {
+  for (; op; op = op->next()) {
+    if (IsWidening(op)) {
+      origins_[op->result()] = Origin(op->operand(0));
+      continue;
+    }
+    bool computes = op->kind() == OpKind::Const || op->info().has(ir::kElementwise);
+    if (!computes || deciding.ContainAny(op->results())) return op;
+  }
+  return nullptr;
+}
+
 bool KernelComparison::AreAlike(const Region* a, const Region* b) {
   if (!Pair(a->params(), b->params())) return false;
-  const Op* of_b = b->first();
-  for (const Op* of_a : *a) {
-    if (!of_b || !AreAlike(of_a, of_b)) return false;
-    of_b = of_b->next();
+  const Op* of_a = Compared(a->first(), deciding_in_a_);
+  const Op* of_b = Compared(b->first(), deciding_in_b_);
+  while (of_a && of_b) {
+    if (!AreAlike(of_a, of_b)) return false;
+    of_a = Compared(of_a->next(), deciding_in_a_);
+    of_b = Compared(of_b->next(), deciding_in_b_);
   }
-  return !of_b;
+  return !of_a && !of_b;
 }
 
 bool KernelComparison::AreAlike(const Op* a, const Op* b) {
-  auto is_pair = [&](const Value* of_a, const Value* of_b) { return pairs_[of_a] == of_b; };
+  auto is_pair = [&](const Value* of_a, const Value* of_b) { return IsPair(of_a, of_b); };
   if (a->kind() != b->kind() || !std::ranges::equal(a->operands(), b->operands(), is_pair) ||
       !Pair(a->results(), b->results()) || !HaveSameAttrs(a, b) || !HaveOneMeaning(a, b))
     return false;
@@ -95,49 +149,38 @@ bool KernelComparison::AreAlike(const Op* a, const Op* b) {
 }
 
 bool KernelComparison::HaveSameAttrs(const Op* a, const Op* b) const {
+  bool decides = deciding_in_a_.ContainAny(a->results());
   bool differ = a->results().size() == 1 && Differ(a->result(), b->result());
   auto is_same = [&](const ir::Attr& attr) {
     if (attr.key == AttrKey::BoundsMode && modes_ == BoundsModes::Ignored) return true;
     if (attr.key == AttrKey::Bits && differ) return true;
     const ir::Attr* other = b->FindAttr(attr.key);
     if (!other) return false;
-    bool are_floats = attr.key == AttrKey::Acc && IsFloat(a->attr<AttrKey::Acc>()) &&
-                      IsFloat(b->attr<AttrKey::Acc>());
-    return are_floats || *other == attr;
+    bool is_of_data = !decides && (attr.key == AttrKey::Acc || attr.key == AttrKey::Order);
+    return is_of_data || *other == attr;
   };
   return a->attrs().size() == b->attrs().size() && std::ranges::all_of(a->attrs(), is_same);
 }
 
-/// Whether the proofs cannot see in which types the operands and results of the ops differ. Of floats, they only see
-/// comparisons of constants.
 bool KernelComparison::HaveOneMeaning(const Op* a, const Op* b) const {
   bool differ = false;
-  bool are_floats = true;
   for (size_t i = 0; i < a->operands().size(); ++i) {
-    if (!Differ(a->operand(i), b->operand(i))) continue;
-    differ = true;
-    are_floats = are_floats && AreFloats(a->operand(i), b->operand(i));
+    const Value* of_a = Origin(a->operand(i));
+    bool is_seen = deciding_in_a_.Contain(of_a) && of_a->type()->kind == ir::TypeKind::Tile;
+    differ |= is_seen && Differ(of_a, Origin(b->operand(i)));
   }
-  if (!differ) return true;
-  auto hides = [&](const Value* of_a, const Value* of_b) {
-    if (!are_floats) return Differ(of_a, of_b);
-    bool is_test = of_a->type()->scalar == Scalar::Bool && of_b->type()->scalar == Scalar::Bool &&
-                   !ConstantBits(of_a) && !ConstantBits(of_b);
+  auto hides = [](const Value* of_a, const Value* of_b) {
+    bool is_test =
+        of_a->type()->scalar == Scalar::Bool && !ConstantBits(of_a) && !ConstantBits(of_b);
     return is_test || AreFloats(of_a, of_b);
   };
-  if (!std::ranges::equal(a->results(), b->results(), hides)) return false;
-  if (are_floats) return true;
-  std::optional<AccessView> view = FindAccess(const_cast<Op*>(a));
-  bool is_index = view && std::ranges::any_of(view->index, [&](const Value* index) {
-                    return Differ(index, pairs_.at(index));
-                  });
-  return !is_index && Contains(kOfData, a->kind());
+  return !differ || std::ranges::equal(a->results(), b->results(), hides);
 }
 
 }  // namespace
 
 bool AreAlike(const ir::Function& a, const ir::Function& b, BoundsModes modes) {
-  return KernelComparison(modes).AreAlike(a, b);
+  return KernelComparison(a, b, modes).AreAlike();
 }
 
 }  // namespace kdl::proofs

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/views.h"
+#include "proofs/deciding.h"
 #include "proofs/value_numbers.h"
 
 namespace kdl::proofs {
@@ -22,11 +23,6 @@ size_t BoundCount(const Op* loop) {
 
 std::span<Value* const> BoundsIn(const Op* loop) {
   return std::span<Value* const>(loop->operands()).first(BoundCount(loop));
-}
-
-/// Returns whether the loop ends when its first carried value, which is a bool, becomes false.
-bool EndsByValue(const Op* loop) {
-  return loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks);
 }
 
 }  // namespace
