@@ -80,12 +80,21 @@ class Distributor {
             : MakeShareLoop(builder_, op, core_id, AtLeastZero(TotalFor(core_id, total)), core_num);
 
     Value* rest = loop->region()->param(0);
-    if (binders.size() > 1) rest = AtLeastZero(rest);
     std::vector<Value*> numbers(binders.size());
     for (size_t at = binders.size(); at-- > 0;) {
       size_t b = walk.order[at];
-      numbers[b] = at == 0 ? rest : builder_.Rem(rest, AtLeastOne(counts[b]));
-      if (at > 0) rest = builder_.Div(rest, AtLeastOne(counts[b]));
+      if (at == 0) {
+        numbers[b] = rest;
+        continue;
+      }
+      Value* count = counts[b];
+      // A count that becomes a constant, such as 1, must leave the number of the block as it is.
+      if (!ConstantOf(op->operand(2 * b)) || !ConstantOf(op->operand(2 * b + 1))) {
+        rest = AtLeastZero(rest);
+        count = AtLeastOne(count);
+      }
+      numbers[b] = builder_.Rem(rest, count);
+      rest = builder_.Div(rest, count);
     }
     for (size_t b = 0; b < binders.size(); ++b) {
       Value* value = ranges[b].Start(numbers[b]);
