@@ -163,6 +163,16 @@ class LaneFolds {
       }
       return lanes;
     };
+    auto rest_in_any_order = [&](Values lanes, Value* full) {
+      for (size_t r = 0; r < indices.size(); ++r) {
+        walk_.position[rows.axis] = indices[r];
+        if (walk_.row) walk_.row();
+        auto own = lanes.begin() + static_cast<std::ptrdiff_t>(r * each);
+        std::ranges::copy(
+            rows_.RestInAnyOrder(Values(own, own + static_cast<std::ptrdiff_t>(each)), full), own);
+      }
+      return lanes;
+    };
     Values lanes = MakeElementwiseLoop(
         e_, walk_.folds[0].op, rows_.SlowAxes(), walk_.position, starts,
         [&](const Values& carried) -> Values {
@@ -171,6 +181,7 @@ class LaneFolds {
           Values whole = MakeLoop(
               e_.b, {e_.b.I64(0), full, lanes_.LanesPerIteration()}, carried,
               [&](Value* index, const Values& inner) { return iteration(inner, index, nullptr); });
+          if (lanes_.in_any_order()) return rest_in_any_order(whole, full);
           Value* left = e_.b.Sub(size, full);
           return MakeIf(
               e_.b, e_.b.Lt(full, size), TypesOf(whole),

@@ -16,6 +16,9 @@ class LaneRows {
   /// Returns the axes that are reduced, without the last one.
   ir::AxisList SlowAxes() const;
 
+  /// Reduces the elements from index `full` on, with a loop over vectors.
+  Values RestInAnyOrder(const Values& carried, ir::Value* full);
+
  private:
   Values FoldExactly();
   /// Returns the accumulators of all reductions after the last term.
@@ -31,8 +34,6 @@ class LaneRows {
   /// Reduces the elements from index `full` on. Vectors without such elements are skipped, so that nothing is
   /// computed for them and nothing can trap. If the size is a constant, no run-time checks are needed.
   Values Rest(const Values& carried, ir::Value* full);
-  /// Reduces the elements from index `full` on, with a loop over vectors.
-  Values RestInAnyOrder(const Values& carried, ir::Value* full);
   /// Adds the sum of each row to the scalar result. The accumulators of a loop are then used only by the sum of
   /// their lanes, as LLVM's analysis of reductions requires.
   Values FoldIntegers();
