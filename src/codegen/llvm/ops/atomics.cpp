@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <optional>
 
+#include <llvm/Transforms/Utils/LowerAtomic.h>
+
 #include "codegen/llvm/emitter.h"
 #include "ir/attr.h"
 #include "ir/op.h"
@@ -11,7 +13,8 @@
 
 // Updates of elements that other cores also update. Their order is unspecified, so each update is relaxed. An
 // update is one instruction if the processor can perform it directly in memory, otherwise a
-// compare-and-exchange loop.
+// compare-and-exchange loop. In a launch on one core, nothing else updates the element, so that a load and a store are
+// enough; one thread runs all stages of a core.
 
 namespace kdl::codegen {
 
@@ -57,12 +60,16 @@ void EmitSet(Emitter& emitter, const Updated& element, llvm::Value* value) {
   store->setAtomic(llvm::AtomicOrdering::Monotonic);
 }
 
-void EmitInteger(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
+Rmw RmwOf(Scalar scalar, ir::UpdateKind how) {
   const UpdateRow& row = kUpdates[static_cast<size_t>(how)];
-  Rmw operation = IsSigned(element.scalar) ? row.of_signed : row.of_unsigned;
+  Rmw operation = IsSigned(scalar) ? row.of_signed : row.of_unsigned;
   KDL_CHECK(operation != Rmw::BAD_BINOP, "update {} of an integer cannot be emitted",
             static_cast<int>(how));
-  emitter.builder.CreateAtomicRMW(operation, element.address,
+  return operation;
+}
+
+void EmitInteger(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
+  emitter.builder.CreateAtomicRMW(RmwOf(element.scalar, how), element.address,
                                   AsBits(emitter, value, element.scalar), element.align(),
                                   llvm::AtomicOrdering::Monotonic);
 }
@@ -110,32 +117,45 @@ llvm::Value* UpdatedBool(Emitter& emitter, ir::UpdateKind how, llvm::Value* old,
   KDL_UNREACHABLE("update {} of a bool cannot be emitted", static_cast<int>(how));
 }
 
-/// Returns the updated element, for updates that no single instruction can do. For integers, only the product
-/// is such an update.
+/// Returns the updated element.
 llvm::Value* UpdatedBits(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
                          llvm::Value* value) {
   if (scalar == Scalar::Bool) return UpdatedBool(emitter, how, old, value);
   if (IsFloat(scalar)) return UpdatedFloat(emitter, scalar, how, old, value);
-  return emitter.builder.CreateMul(old, value);
+  if (how == ir::UpdateKind::Mul) return emitter.builder.CreateMul(old, value);
+  return llvm::buildAtomicRMWValue(RmwOf(scalar, how), emitter.builder, old, value);
+}
+
+llvm::Type* BitsOf(Emitter& emitter, const Updated& element) {
+  return emitter.builder.getIntNTy(static_cast<unsigned>(8 * Bytes(element.scalar)));
+}
+
+llvm::BasicBlock* MakeBlock(Emitter& emitter, const char* name) {
+  return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
 }
 
 /// Emits a compare-and-exchange loop that replaces the element with its updated value. It repeats as long as
-/// another core has changed the element in the meantime.
+/// another core has changed the element in the meantime. An extremum that is the old element is not written.
 void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
                   llvm::Value* value) {
   auto& builder = emitter.builder;
   auto order = llvm::AtomicOrdering::Monotonic;
-  llvm::Type* bits = builder.getIntNTy(static_cast<unsigned>(8 * Bytes(element.scalar)));
+  llvm::Type* bits = BitsOf(emitter, element);
   auto* first = builder.CreateAlignedLoad(bits, element.address, element.align());
   first->setAtomic(order);
   llvm::BasicBlock* before = builder.GetInsertBlock();
-  auto* retry = llvm::BasicBlock::Create(emitter.context(), "update", emitter.function);
-  auto* done = llvm::BasicBlock::Create(emitter.context(), "updated", emitter.function);
+  llvm::BasicBlock* retry = MakeBlock(emitter, "update");
+  llvm::BasicBlock* done = MakeBlock(emitter, "updated");
   builder.CreateBr(retry);
   builder.SetInsertPoint(retry);
   llvm::PHINode* old = builder.CreatePHI(bits, 2, "old");
   old->addIncoming(first, before);
   llvm::Value* updated = UpdatedBits(emitter, element.scalar, how, old, value);
+  if (how == ir::UpdateKind::Max || how == ir::UpdateKind::Min) {
+    llvm::BasicBlock* changes = MakeBlock(emitter, "changes");
+    builder.CreateCondBr(builder.CreateICmpEQ(old, updated), done, changes);
+    builder.SetInsertPoint(changes);
+  }
   llvm::Value* exchanged =
       builder.CreateAtomicCmpXchg(element.address, old, updated, element.align(), order, order);
   old->addIncoming(builder.CreateExtractValue(exchanged, 0), builder.GetInsertBlock());
@@ -143,24 +163,59 @@ void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
   builder.SetInsertPoint(done);
 }
 
+Updated ElementOf(Emitter& emitter, ir::UpdateOp update) {
+  return {AccessAddress(emitter, update.op, update.tensor(), update.index()),
+          update.tensor()->type()->scalar};
+}
+
+void EmitAtomic(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
+  bool has_instruction = IsInteger(element.scalar) && how != ir::UpdateKind::Mul;
+  return has_instruction ? EmitInteger(emitter, element, how, value)
+                         : EmitExchange(emitter, element, how, value);
+}
+
+/// Emits a load and a store.
+void EmitAlone(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
+  auto& builder = emitter.builder;
+  if (IsInteger(element.scalar)) value = AsBits(emitter, value, element.scalar);
+  llvm::Value* old =
+      builder.CreateAlignedLoad(BitsOf(emitter, element), element.address, element.align());
+  builder.CreateAlignedStore(UpdatedBits(emitter, element.scalar, how, old, value), element.address,
+                             element.align());
+}
+
 void EmitUpdate(Emitter& emitter, ir::Op* op) {
   KDL_CHECK(op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Launch,
             "an update of another scope, which should have been lowered to a load and a store");
-  EmitAtomicUpdate(emitter, op);
+  auto how = op->attr<ir::AttrKey::How>();
+  if (how == ir::UpdateKind::Set) return EmitAtomicUpdate(emitter, op);
+  auto& builder = emitter.builder;
+  ir::UpdateOp update(op);
+  Updated element = ElementOf(emitter, update);
+  llvm::Value* value = emitter.Get(update.value());
+  llvm::BasicBlock* alone = MakeBlock(emitter, "alone");
+  llvm::BasicBlock* others = MakeBlock(emitter, "others");
+  llvm::BasicBlock* after = MakeBlock(emitter, "after");
+  llvm::Value* one = llvm::ConstantInt::get(emitter.core_num->getType(), 1);
+  builder.CreateCondBr(builder.CreateICmpEQ(emitter.core_num, one), alone, others);
+  builder.SetInsertPoint(alone);
+  EmitAlone(emitter, element, how, value);
+  builder.CreateBr(after);
+  builder.SetInsertPoint(others);
+  EmitAtomic(emitter, element, how, value);
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
 }
 
 }  // namespace
 
 void EmitAtomicUpdate(Emitter& emitter, ir::Op* op) {
   ir::UpdateOp update(op);
-  Updated element{AccessAddress(emitter, op, update.tensor(), update.index()),
-                  update.tensor()->type()->scalar};
+  Updated element = ElementOf(emitter, update);
   llvm::Value* value = emitter.Get(update.value());
   auto how = op->attr<ir::AttrKey::How>();
-  if (how == ir::UpdateKind::Set) return EmitSet(emitter, element, value);
-  bool has_instruction = IsInteger(element.scalar) && how != ir::UpdateKind::Mul;
-  return has_instruction ? EmitInteger(emitter, element, how, value)
-                         : EmitExchange(emitter, element, how, value);
+  how == ir::UpdateKind::Set ? EmitSet(emitter, element, value)
+                             : EmitAtomic(emitter, element, how, value);
 }
 
 KDL_EMIT(Update, EmitUpdate)
