@@ -22,7 +22,7 @@
 // Inside a loop, the ops are executed point by point. The results are the same as op by op if no point reads
 // what another point writes, and if at most one op may trap, so that the first trap stays the same. An update
 // gets a loop of its own, which runs element by element, so that the ops that compute its operands remain
-// vectorized. A 64-lane reduction of results of a group is placed after the group's loop, and later ops may
+// vectorized. Only ops that are as fast for single elements join it. A 64-lane reduction of results of a group is placed after the group's loop, and later ops may
 // still join the group. The pass expand-tiles will fuse the reduction into the loop. Each loop repeats its
 // loads from tensors that the kernel cannot change (analysis/reloads.h), and recomputes conditions on indices
 // (analysis/index_conditions.h).
@@ -76,10 +76,21 @@ struct Group {
 
   bool Accepts(const Op* op) const {
     if (PointAxes(op) != axes || NeedsFollower(op)) return false;
-    if (IsUpdate(op) || IsUpdate(members.back())) return false;
+    if (IsUpdate(members.back()) || (IsUpdate(op) && !AreCheap())) return false;
     if (MayTrap(op) && std::any_of(members.begin(), members.end(), MayTrap)) return false;
     return !IsMemory(op) || std::all_of(members.begin(), members.end(),
                                         [&](const Op* other) { return Agree(other, op); });
+  }
+
+  /// Whether computing the members for single elements takes no longer than storing vectors of them and loading their elements.
+  bool AreCheap() const {
+    constexpr size_t kMost = 8;
+    return members.size() <= kMost && std::ranges::all_of(members, [](const Op* op) {
+             if (op->kind() == OpKind::Load) return !op->HasAttr(AttrKey::Copied);
+             bool is_simple =
+                 op->info().is_computed() && op->kind() != OpKind::Div && op->kind() != OpKind::Rem;
+             return is_simple && op->regions().empty() && !IsFloat(op->result()->type()->scalar);
+           });
   }
 
   /// Returns whether the two ops may be in one group. Two accesses to the same tensor, one of them a write,
