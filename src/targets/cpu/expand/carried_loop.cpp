@@ -266,7 +266,7 @@ class CarriedTiles {
       before.push_back(e_.b.AddParam(copy->region(), init->type(), {}));
     FillRegion(e_.b, copy->region(), [&] {
       for (Op* op : *loop->region()) {
-        if (IsScalarOp(op)) ir::Clone(op, e_.b, e_.scalars);
+        if (IsScalarOp(op)) ExpandScalarOp(e_, op);
       }
       Values after;
       for (Value* number : loop->region()->terminator()->operands())

@@ -73,22 +73,6 @@ void ExpandIf(Expander& e, Op* op) {
   for (size_t r = 0; r < 2; ++r) ExpandRegion(e, op->region(r), copy->region(r));
 }
 
-/// Expands an op on scalars that is not in an elementwise loop.
-void ExpandScalarOp(Expander& e, Op* op) {
-  auto access = [&] {
-    return ElementAccessOf(op, [&](Value* operand) { return e.Scalar(operand); });
-  };
-  if (op->kind() == OpKind::Load) {
-    e.scalars[op->result()] = ExpandLoad(e.b, access());
-  } else if (op->kind() == OpKind::Store) {
-    ExpandStore(e.b, access(), e.Scalar(op->operand(ir::StoreOp::at_value)));
-  } else if (op->kind() == OpKind::Update) {
-    ExpandUpdate(e.b, access(), e.Scalar(op->operand(ir::UpdateOp::at_value)));
-  } else {
-    ir::Clone(op, e.b, e.scalars);
-  }
-}
-
 /// Returns a buffer that contains the tile, for printing. The buffer's dimensions are the tile's axes,
 /// ordered by their numbers, as in printed text.
 Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
@@ -190,6 +174,21 @@ void ExpandOp(Expander& e, Op* op) {
 }
 
 }  // namespace
+
+void ExpandScalarOp(Expander& e, Op* op) {
+  auto access = [&] {
+    return ElementAccessOf(op, [&](Value* operand) { return e.Scalar(operand); });
+  };
+  if (op->kind() == OpKind::Load) {
+    e.scalars[op->result()] = ExpandLoad(e.b, access());
+  } else if (op->kind() == OpKind::Store) {
+    ExpandStore(e.b, access(), e.Scalar(op->operand(ir::StoreOp::at_value)));
+  } else if (op->kind() == OpKind::Update) {
+    ExpandUpdate(e.b, access(), e.Scalar(op->operand(ir::UpdateOp::at_value)));
+  } else {
+    ir::Clone(op, e.b, e.scalars);
+  }
+}
 
 void ExpandRegion(Expander& e, const ir::Region* region) {
   for (Op* op : *region) {

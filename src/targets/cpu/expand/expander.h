@@ -235,6 +235,8 @@ ir::Value* OffsetIn(Expander& e, const ir::Op* at, ir::AxisId axis, ir::AxisId w
 void ExpandSplit(Expander& e, const ir::Op* op);
 
 // control.cpp
+/// Expands an op on scalars that is not in an elementwise loop.
+void ExpandScalarOp(Expander& e, ir::Op* op);
 /// Expands all ops of an old region except its terminator, at the builder's position.
 void ExpandRegion(Expander& e, const ir::Region* region);
 
