@@ -68,7 +68,7 @@ bool AddScaling(driver::Session& s, const ir::Module& module, const ir::Function
   if (file.empty()) return true;
   std::optional<std::string> text = driver::ReadInputFile(file, kMostOfTool, s.diagnostics);
   if (!text) return false;
-  Result<RankTimes> times = ParseRankTimes(*text);
+  Result<MeasuredTimes> times = ParseRankTimes(*text);
   Result<std::vector<ScalingPoint>> scaling =
       times.ok() ? PredictScaling(module, program, bound, GridsUpTo(grid), *times)
                  : times.failure();

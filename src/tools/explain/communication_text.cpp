@@ -117,6 +117,8 @@ std::string CommunicationJson(const CommunicationReport& report) {
   for (const ScalingPoint& point : report.scaling)
     json["predicted_times"].push_back({{"ranks", point.ranks},
                                        {"seconds", point.seconds},
+                                       {"least_seconds", point.least},
+                                       {"most_seconds", point.most},
                                        {"computing_seconds", point.computing}});
   return JsonText(json);
 }

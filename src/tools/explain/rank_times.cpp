@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace kdl::tools {
 
@@ -20,24 +23,46 @@ constexpr std::pair<const char*, double RankTimes::*> kNumbers[] = {
 
 bool IsTime(const nlohmann::json& value) { return value.is_number() && value.get<double>() >= 0; }
 
+/// Returns the measured values of a time in ascending order, or nothing if the JSON value is neither a time nor a list of times.
+std::optional<std::vector<double>> ValuesOf(const nlohmann::json& value) {
+  nlohmann::json list = value.is_array() ? value : nlohmann::json::array({value});
+  if (list.empty() || !std::ranges::all_of(list, IsTime)) return std::nullopt;
+  auto values = list.get<std::vector<double>>();
+  std::ranges::sort(values);
+  return values;
+}
+
+/// Calls `set(times, value)` for the median, the least and the most of the values.
+template <class Set>
+void SetEach(MeasuredTimes& times, const std::vector<double>& values, Set set) {
+  size_t upper = values.size() / 2;
+  size_t lower = (values.size() - 1) / 2;
+  set(times.median, (values[lower] + values[upper]) / 2);
+  set(times.least, values.front());
+  set(times.most, values.back());
+}
+
 }  // namespace
 
-Result<RankTimes> ParseRankTimes(std::string_view text) {
+Result<MeasuredTimes> ParseRankTimes(std::string_view text) {
   auto object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) return Failure{"it is not a JSON object"};
-  RankTimes times;
+  MeasuredTimes times;
   for (const auto& [name, member] : kNumbers) {
-    if (!object.contains(name) || !IsTime(object[name]))
-      return Failure{fmt::format("'{}' must be a number of seconds", name)};
-    times.*member = object[name].get<double>();
+    auto values = object.contains(name) ? ValuesOf(object[name]) : std::nullopt;
+    if (!values)
+      return Failure{fmt::format("'{}' must be a number of seconds, or a list of them", name)};
+    SetEach(times, *values, [member](RankTimes& one, double seconds) { one.*member = seconds; });
   }
   const auto kernels = object.find("kernels");
   if (kernels == object.end() || !kernels->is_object())
     return Failure{"'kernels' must be an object with the seconds of each kernel"};
   for (const auto& [name, seconds] : kernels->items()) {
-    if (!IsTime(seconds))
-      return Failure{fmt::format("the kernel '{}' must have a number of seconds", name)};
-    times.kernels[name] = seconds.get<double>();
+    auto values = ValuesOf(seconds);
+    if (!values)
+      return Failure{
+          fmt::format("the kernel '{}' must have a number of seconds, or a list of them", name)};
+    SetEach(times, *values, [&name](RankTimes& one, double value) { one.kernels[name] = value; });
   }
   return times;
 }

@@ -19,7 +19,14 @@ struct RankTimes {
   std::map<std::string, double> kernels;  ///< of all launches of a kernel if there is one rank
 };
 
-/// Reads a JSON object whose members have the names of those above.
-Result<RankTimes> ParseRankTimes(std::string_view text);
+/// Times that may have been measured several times: the median, the least and the most of each.
+struct MeasuredTimes {
+  RankTimes median;
+  RankTimes least;
+  RankTimes most;
+};
+
+/// Reads a JSON object whose members have the names of those in RankTimes. Each time is a number or a list of numbers.
+Result<MeasuredTimes> ParseRankTimes(std::string_view text);
 
 }  // namespace kdl::tools

@@ -7,7 +7,7 @@
 #include "tools/explain/scaling.h"
 
 // The plot has logarithmic axes: milliseconds over the number of ranks. A second line shows how long a rank computes, and a
-// dashed one the time on one rank divided by the number of ranks.
+// dashed one the time on one rank divided by the number of ranks. Upright lines are the intervals of the predictions.
 
 namespace kdl::tools {
 
@@ -26,7 +26,8 @@ class Plot {
   explicit Plot(const std::vector<ScalingPoint>& points) : points_(points) {
     highest_ = std::log2(static_cast<double>(std::max<int64_t>(points.back().ranks, 2)));
     for (const ScalingPoint& point : points) {
-      for (double seconds : {point.seconds, point.computing, Ideal(point)}) Include(seconds * 1e3);
+      for (double seconds : {point.seconds, point.computing, Ideal(point), point.least, point.most})
+        Include(seconds * 1e3);
     }
   }
 
@@ -39,9 +40,7 @@ class Plot {
     DrawLine(svg, {.colour = Colour(2), .width = 1.5, .dashes = "5 4"}, IdealFrom);
     DrawLine(svg, {.colour = Colour(1), .width = 2}, Computing);
     DrawLine(svg, {.colour = Colour(0), .width = 2}, Seconds);
-    for (const ScalingPoint& point : points_)
-      svg.Circle({X(point), Y(point.seconds * 1e3)}, Colour(0),
-                 fmt::format("{} ranks: {:.4g} ms", point.ranks, point.seconds * 1e3));
+    for (const ScalingPoint& point : points_) DrawPoint(svg, point);
     const LegendEntry legend[] = {
         {Colour(0), "time of the program", Mark::Line},
         {Colour(1), "of this, computing and copying", Mark::Line},
@@ -91,6 +90,17 @@ class Plot {
     svg.Text({(kAxisLeft + kScalingWidth - kAxisRight) / 2, kScalingHeight - 8}, "ranks (number)",
              {Anchor::Middle, "axis"});
     svg.UprightAxis((kAxisTop + kScalingHeight - kAxisBottom) / 2, "time (ms)");
+  }
+
+  void DrawPoint(Svg& svg, const ScalingPoint& point) const {
+    std::string interval;
+    if (point.has_interval()) {
+      svg.Line({X(point), Y(point.least * 1e3)}, {X(point), Y(point.most * 1e3)},
+               {.colour = Colour(0), .width = 1});
+      interval = fmt::format(" ({:.4g} to {:.4g})", point.least * 1e3, point.most * 1e3);
+    }
+    svg.Circle({X(point), Y(point.seconds * 1e3)}, Colour(0),
+               fmt::format("{} ranks: {:.4g} ms{}", point.ranks, point.seconds * 1e3, interval));
   }
 
   template <class Value>

@@ -4,7 +4,7 @@
 //
 // The program and the twins take turns. A time is that of the slowest rank. Rank 0 prints the seconds of each trial as JSON, and the
 // messages and bytes that all ranks send in one. The results of a twin must have the bits of the program, unless its name says
-// that it is in C.
+// that it is in C. If `network` is among the twins, a measurement of the network (network.h) also takes turns.
 #include <mpi.h>
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "kdl/runtime.hpp"
 #include "kdl/use_mpi.h"
+#include "network.h"
 #include "programs.h"
 #include "traffic.h"
 #include "twins.h"
@@ -60,7 +61,9 @@ Call CallOfProgram(const kdl::Context& context, const Run& run) {
                    {"kmeans", programs::kmeans},
                    {"cosines", programs::cosines},
                    {"waves", programs::waves},
-                   {"attention", programs::attention}};
+                   {"attention", programs::attention},
+                   {"blurred", programs::blurred},
+                   {"column_norms", programs::column_norms}};
   const auto program = kPrograms.at(run.program);
   return [&, program](const Matrix& x, Matrix& y) {
     const kdl::Device device = context.Select(run.device);
@@ -94,18 +97,32 @@ double Seconds(const Call& call, const Matrix& x, Matrix& y, mpi_traffic* sent) 
   return seconds;
 }
 
-void Print(const std::map<std::string, Measured>& all) {
+void PrintNumbers(const char* name, const std::vector<double>& values) {
+  std::printf("\"%s\": [", name);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    std::printf("%s%.9g", i == 0 ? "" : ", ", values[i]);
+  std::printf("]");
+}
+
+void Print(const std::map<std::string, Measured>& all, const std::vector<network_sample>& network) {
   const char* before = "{";
   for (const auto& [name, measured] : all) {
-    std::printf("%s\"%s\": {\"messages\": %lld, \"bytes\": %lld, \"seconds\": [", before,
-                name.c_str(), static_cast<long long>(measured.sent.messages),
+    std::printf("%s\"%s\": {\"messages\": %lld, \"bytes\": %lld, ", before, name.c_str(),
+                static_cast<long long>(measured.sent.messages),
                 static_cast<long long>(measured.sent.bytes));
-    for (std::size_t i = 0; i < measured.seconds.size(); ++i)
-      std::printf("%s%.9g", i == 0 ? "" : ", ", measured.seconds[i]);
-    std::printf("]}");
+    PrintNumbers("seconds", measured.seconds);
+    std::printf("}");
     before = ", ";
   }
-  std::printf("}\n");
+  std::printf(", \"network\": [");
+  before = "{";
+  for (const network_sample& sample : network) {
+    std::printf("%s", before);
+    PrintNumbers("one_way", {sample.one_way, sample.one_way + kNetworkLengths});
+    std::printf(", \"overhead\": %.9g, \"gap\": %.9g}", sample.overhead, sample.gap);
+    before = ", {";
+  }
+  std::printf("]}\n");
 }
 
 int Measure(const Run& run) {
@@ -113,7 +130,12 @@ int Measure(const Run& run) {
   kdl::Check(kdl_use_mpi(context.get(), MPI_COMM_WORLD));
   context.Register(kdl_images_programs);
   std::vector<std::pair<std::string, Call>> calls = {{"program", CallOfProgram(context, run)}};
+  bool measures_network = false;
   for (const std::string& name : run.twins) {
+    if (name == "network") {
+      measures_network = true;
+      continue;
+    }
     twin_function* twin = find_twin(name.c_str(), run.device);
     if (twin == nullptr) return 2;
     calls.emplace_back(name, [&run, twin](const Matrix& x, Matrix& y) {
@@ -123,6 +145,7 @@ int Measure(const Run& run) {
   const Matrix x = Input(run);
   Matrix wanted(x.size());
   std::map<std::string, Measured> all;
+  std::vector<network_sample> network;
   for (int trial = -1; trial < run.trials; ++trial) {  // the first one only warms up
     for (const auto& [name, call] : calls) {
       Matrix y(x.size());
@@ -135,10 +158,13 @@ int Measure(const Run& run) {
         return 1;
       }
     }
+    network_sample sample{};
+    if (measures_network) measure_network(&sample);
+    if (measures_network && trial >= 0) network.push_back(sample);
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) Print(all);
+  if (rank == 0) Print(all, network);
   return 0;
 }
 

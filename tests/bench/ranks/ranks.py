@@ -3,13 +3,11 @@
 
 Each program and its twins (twins.c) run in alternation, in two processes of Open MPI on this machine. It is a failure if a program
 sends more messages or bytes than a twin. With --traffic, only this is checked, with small sizes. With --predict, the script instead compares
-times with those that `kernelc explain --communication --times` predicts. The parameters of the network come from a
-ping-pong (network.c), and the times of kernels from runs of one process.
+times with those that `kernelc explain --communication --times` predicts (predictions.py).
 """
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import statistics
@@ -17,9 +15,12 @@ import subprocess
 import sys
 import tempfile
 
+import predictions
+
 HERE = pathlib.Path(__file__).resolve().parent
 MPIRUN = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"]
 DEVICE = "host?threads=1"
+BINS = 64  # TWIN_BINS
 # Programs, the sizes M and N, the number of steps, and the twins.
 ROWS = [
     ("jacobi", 2048, 2048, 60, ["jacobi", "jacobi in C"]),
@@ -46,16 +47,14 @@ PREDICTED = [
     ("sparse", 4096, 32, 12),
     ("kmeans", 4096, 16, 4),
     ("cosines", 256, 192, 2),
-]
-# Programs that are only measured after everything that predicts their times is final (README.md).
-UNSEEN = [
     ("waves", 512, 512, 8),
     ("attention", 512, 64, 4),
 ]
-TRIALS_OF_PREDICTED = 301
-TRIALS_OF_ONE = 100
-TINY = ("jacobi", 8, 8, 2000)
-BINS = 64
+# Programs that are only measured after everything that predicts their times is final (README.md).
+UNSEEN = [
+    ("blurred", 512, 512, 8),
+    ("column_norms", 512, 512, 6),
+]
 
 
 def run(words, **options):
@@ -63,15 +62,15 @@ def run(words, **options):
 
 
 def build(kernelc, folder, level):
-    """Builds the programs with their twins, and the measurement of the network."""
+    """Builds the programs with their twins and the measurement of the network."""
     root = kernelc.resolve().parents[1]
     include = root / "include" if (root / "include" / "kdl").is_dir() else HERE.parents[2] / "include"
     run([kernelc, "build", HERE / "programs.kdl", "-o", folder])
     flags = [level, "-march=native", "-ffp-contract=off", "-DOMPI_SKIP_MPICXX", f"-I{folder}", f"-I{include}", f"-I{HERE}"]
     run(["mpicc.openmpi", "-std=c11", *flags, "-c", HERE / "twins.c", "-o", folder / "twins_of_mpi.o"])
     run(["mpicc.openmpi", "-std=c11", *flags, "-c", folder / "programs.c", "-o", folder / "programs_c.o"])
-    run(["mpicc.openmpi", "-std=c11", *flags, "-c", HERE / "traffic.c", "-o", folder / "traffic.o"])
-    run(["mpicc.openmpi", "-std=c11", *flags, HERE / "network.c", "-o", folder / "network"])
+    for name in ("traffic", "network"):
+        run(["mpicc.openmpi", "-std=c11", *flags, "-c", HERE / f"{name}.c", "-o", folder / f"{name}.o"])
     run(["mpicxx.openmpi", "-std=c++20", *flags, HERE / "main.cpp", folder / "programs.orch.cpp", *folder.glob("*.o"),
          root / "lib" / "libkdl_runtime.a", "-pthread", "-ldl", "-o", folder / "bench"])
 
@@ -81,42 +80,17 @@ def measured(folder, ranks, row, trials, twins=(), **options):
     return json.loads(run([*MPIRUN, "-n", ranks, folder / "bench", *row[:4], trials, DEVICE, *twins], **options))
 
 
-def one_rank_times(folder, row):
-    """Returns the seconds of all launches of each kernel, and those of a copied byte, in the least disturbed of the runs of one process."""
-    trace = folder / "trace.json"
-    runs = len(measured(folder, 1, row, TRIALS_OF_ONE, env={**os.environ, "KDL_TRACE": str(trace)})["program"]["seconds"]) + 1
-    spans = {}
-    for event in sorted(json.loads(trace.read_text()), key=lambda event: event.get("ts", 0)):
-        if event["ph"] == "X":
-            spans.setdefault("copy" if event["name"].startswith("copy ") else event["name"], []).append(event)
-    times = {}
-    for name, events in spans.items():
-        count = len(events) // runs
-        sums = [sum(event["dur"] for event in events[at:at + count]) * 1e-6 for at in range(count, len(events), count)]
-        times[name] = min(sums)
-    # The first copy of a run writes new memory, as most copies of messages do.
-    first = spans["copy"][::len(spans["copy"]) // runs]
-    return {"copy_per_byte": min(event["dur"] * 1e-6 / event["args"]["bytes"] for event in first),
-            "kernels": {name: seconds for name, seconds in times.items() if " " not in name and name != "copy"}}
-
-
-def predicted(kernelc, folder, row, network, ranks, plot=None):
-    """Returns the predicted seconds by number of ranks."""
+def explained(kernelc, folder, row, ranks, times, plot=None):
+    """Returns what `kernelc explain` predicts for a program with these times, by number of ranks."""
     program, m, n, steps = row[:4]
-    times = folder / "times.json"
-    times.write_text(json.dumps({**network, **one_rank_times(folder, row)}))
-    sizes = [word for name, size in (("M", m), ("N", n), ("Bins", BINS)) if name != "Bins" or program == "histogram"
-             for word in ("--set", f"{name}={size}")]
-    words = [kernelc, "explain", "--communication", HERE / "programs.kdl", "--program", program, *sizes, "--arg", f"steps={steps}",
-             "--ranks", ranks, "--times", times, "--json", *(["--plot", plot] if plot else [])]
+    file = folder / "times.json"
+    file.write_text(json.dumps(times))
+    sizes = {"M": m, "N": n, **({"Bins": BINS} if program == "histogram" else {})}
+    words = [kernelc, "explain", "--communication", HERE / "programs.kdl", "--program", program, "--arg", f"steps={steps}", "--ranks", ranks,
+             *[word for name, size in sizes.items() for word in ("--set", f"{name}={size}")], "--times", file, "--json",
+             *(["--plot", plot] if plot else [])]
     points = json.loads(run(words))["communication"]["predicted_times"]
-    return {point["ranks"]: point["seconds"] for point in points}
-
-
-def network_of(folder):
-    """Returns the parameters of the network and of a launch."""
-    network = json.loads(run([*MPIRUN, "-n", 2, folder / "network"]))
-    return {**network, "launch": min(measured(folder, 1, TINY, 21)["program"]["seconds"]) / TINY[3]}
+    return {point["ranks"]: point for point in points}
 
 
 def title(row):
@@ -144,19 +118,6 @@ def sent_text(measured_one):
     return f"{measured_one['messages']} messages, {measured_one['bytes']} bytes"
 
 
-def predict(kernelc, folder, rows, plot):
-    """Prints the predicted times on one and two ranks, next to the shortest measured ones."""
-    network = network_of(folder)
-    print(", ".join(f"{name} {value:.3g} s" for name, value in network.items()))
-    for number, row in enumerate(rows):
-        points = predicted(kernelc, folder, row, network, 4096 if plot and number == 0 else 2, plot if number == 0 else None)
-        line = f"{title(row):36}"
-        for ranks in (1, 2):
-            least = min(measured(folder, ranks, row, TRIALS_OF_PREDICTED)["program"]["seconds"])
-            line += f"   {ranks}: {least * 1e3:.3f} ms, predicted {points[ranks] * 1e3:.3f} ms ({100 * (points[ranks] / least - 1):+.0f} %)"
-        print(line, flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernelc", default="kernelc")
@@ -172,8 +133,9 @@ def main():
         folder = pathlib.Path(name)
         build(kernelc, folder, "-O1" if options.traffic else "-O3")
         if options.predict:
-            rows = UNSEEN if options.unseen else PREDICTED
-            predict(kernelc, folder, [row for row in rows if options.filter in title(row)], options.plot)
+            rows = [row for row in (UNSEEN if options.unseen else PREDICTED) if options.filter in title(row)]
+            predictions.compare(rows, lambda *args, **options: measured(folder, *args, **options),
+                                lambda *args: explained(kernelc, folder, *args), options.plot)
             return 0
         rows, trials = (SMALL, 1) if options.traffic else (ROWS, options.trials)
         fits = [compare(folder, row, trials) for row in rows if options.filter in title(row)]
