@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "ir/op_info.h"
 #include "proofs/deciding.h"
@@ -35,6 +36,20 @@ bool IsWidening(const Op* op) {
   Scalar from = op->operand(0)->type()->scalar;
   Scalar to = op->result()->type()->scalar;
   return IsFloat(from) && IsFloat(to) && Bytes(from) < Bytes(to);
+}
+
+/// Whether the op is skipped unless something is decided by its results.
+bool OnlyComputes(const Op* op) {
+  return op->kind() == OpKind::Const || op->info().has(ir::kElementwise);
+}
+
+/// Returns the kinds of the ops that are never skipped, which equal those of all alike kernels.
+std::vector<OpKind> Outline(const Function& function) {
+  std::vector<OpKind> kinds;
+  ir::Walk(function.body, [&](const Op* op) {
+    if (!OnlyComputes(op)) kinds.push_back(op->kind());
+  });
+  return kinds;
 }
 
 class KernelComparison {
@@ -121,8 +136,7 @@ const Op* KernelComparison::Compared(const Op* op, const DecidingValues& decidin
       origins_[op->result()] = Origin(op->operand(0));
       continue;
     }
-    bool computes = op->kind() == OpKind::Const || op->info().has(ir::kElementwise);
-    if (!computes || deciding.ContainAny(op->results())) return op;
+    if (!OnlyComputes(op) || deciding.ContainAny(op->results())) return op;
   }
   return nullptr;
 }
@@ -180,7 +194,7 @@ bool KernelComparison::HaveOneMeaning(const Op* a, const Op* b) const {
 }  // namespace
 
 bool AreAlike(const ir::Function& a, const ir::Function& b, BoundsModes modes) {
-  return KernelComparison(a, b, modes).AreAlike();
+  return Outline(a) == Outline(b) && KernelComparison(a, b, modes).AreAlike();
 }
 
 }  // namespace kdl::proofs
