@@ -37,7 +37,7 @@ namespace {
 /// Prints the output that the options request after irgen. Returns Done if compilation continues
 /// with the passes.
 PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
-  const ir::PrintOptions how{.locs = s.options.locs};
+  const ir::PrintOptions how{.locs = s.options.locs, .expressions = s.options.expressions};
   if (!CheckModuleName(lowered.module->name.text(), s.options, s.diagnostics))
     return PipelineEnd::Failed;
   IdentifyPrograms(*lowered.module);

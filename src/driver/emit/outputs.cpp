@@ -380,7 +380,8 @@ std::vector<OutputFile> CollectOutputs(Session& s, Compilation& made, const Emit
 }
 
 void CollectIr(Session& s, const ir::Module& module, std::vector<OutputFile>& files) {
-  std::string text = ir::Print(module, {.locs = s.options.locs});
+  std::string text =
+      ir::Print(module, {.locs = s.options.locs, .expressions = s.options.expressions});
   if (s.options.output.empty()) {
     s.printed += text;
   } else {

@@ -89,9 +89,6 @@ class OpPrinter {
   void PrintAttribute(const Op* op, AttrKey key, bool in_braces);
   void PrintBraces(const Op* op);
   void PrintRegionHeader(const Op* op);
-  /// Whether the text shows the op only where its result is used, or at the start; true for unnamed
-  /// constants.
-  bool HasNoLine(const Op* op) const { return !options_.locs && IsUnnamedConstant(op); }
   std::string ParamText(const Op* op, size_t i) const;
   std::string TypedParam(const Op* op, size_t i) const;
   std::string OperandText(const Op* op, size_t i) const;
@@ -356,7 +353,7 @@ std::string OpPrinter::LocText(const Loc& loc) const {
 }
 
 void OpPrinter::PrintFirstLine(const Op* op) {
-  if (!op->results().empty() && !HasNoLine(op)) text_ += Values(op->results()) + " = ";
+  if (!op->results().empty() && !names_.HasNoLine(op)) text_ += Values(op->results()) + " = ";
   text_ += op->info().spelling;
   if (!op->regions().empty()) {
     PrintRegionHeader(op);
@@ -393,7 +390,7 @@ void OpPrinter::PrintOp(const Op* op, int depth) {
 
 void OpPrinter::PrintRegion(const Region* region, int depth) {
   for (const Op* op : *region) {
-    if (!IsImplied(op) && !HasNoLine(op)) PrintOp(op, depth);
+    if (!IsImplied(op) && !names_.HasNoLine(op)) PrintOp(op, depth);
   }
 }
 
@@ -486,7 +483,9 @@ std::string HeaderText(const Function& function, const OpPrinter& printer,
 }  // namespace
 
 std::string Print(const Function& function, PrintOptions options) {
-  FunctionNames names(function, !options.locs);
+  FunctionNames names(function, options.locs          ? Inlined::Nothing
+                                : options.expressions ? Inlined::Expressions
+                                                      : Inlined::Constants);
   OpPrinter printer(names, options);
   std::string text = DocText(function.doc) + HeaderText(function, printer, names) + " {\n";
   if (function.workgroup != 1) text += fmt::format("  workgroup {}\n", function.workgroup);
@@ -526,14 +525,14 @@ std::string Print(const Module& module, PrintOptions options) {
 std::string PrintLine(const Op& op) {
   const Function* function = op.parent_region() ? op.parent_region()->function() : nullptr;
   if (!function) return std::string(op.info().spelling);
-  FunctionNames names(*function, true);
+  FunctionNames names(*function, Inlined::Constants);
   OpPrinter printer(names, {});
   printer.PrintFirstLine(&op);
   return printer.text();
 }
 
 std::string ToString(const Type& type, const Function& function) {
-  return TypeText(type, FunctionNames(function, true));
+  return TypeText(type, FunctionNames(function, Inlined::Constants));
 }
 
 }  // namespace kdl::ir

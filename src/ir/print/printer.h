@@ -29,6 +29,9 @@ struct PrintOptions {
   /// Adds a location such as loc("saxpy.kdl":3:5+7), which contains file, line, column and length, to the
   /// first line of every op and function that has a source location.
   bool locs = false;
+  /// Writes a number that is used once as an expression where it is used, as in `%x[(%i + 8)]`, and omits unused numbers.
+  /// This text is shorter, but only for readers: it cannot be parsed. With `locs`, each op has a line.
+  bool expressions = false;
 };
 
 std::string Print(const Module& module, PrintOptions options = {});

@@ -82,13 +82,79 @@ std::string InlineConstantText(Scalar scalar, uint64_t bits) {
   return is_plain ? text : fmt::format("{}_{}", text, Spelling(scalar));
 }
 
-FunctionNames::FunctionNames(const Function& function, bool inline_constants)
-    : inline_constants_(inline_constants) {
+namespace {
+
+/// Returns the operator that an expression writes between two numbers, or an empty string.
+std::string_view InfixOperator(OpKind kind) {
+  switch (kind) {
+    case OpKind::Add:
+      return "+";
+    case OpKind::Sub:
+      return "-";
+    case OpKind::Mul:
+      return "*";
+    case OpKind::Div:
+      return "/";
+    case OpKind::Rem:
+      return "rem";
+    case OpKind::Lt:
+      return "<";
+    case OpKind::Le:
+      return "<=";
+    case OpKind::Gt:
+      return ">";
+    case OpKind::Ge:
+      return ">=";
+    case OpKind::Eq:
+      return "==";
+    case OpKind::Ne:
+      return "!=";
+    case OpKind::And:
+      return "and";
+    case OpKind::Or:
+      return "or";
+    default:
+      return "";
+  }
+}
+
+constexpr size_t kLongestExpression = 100;  // longer ones are hard to read
+
+/// Returns whether the op computes a number that is used at most once, without attributes. So a reader knows the type of its
+/// result, and it does not matter where the op is.
+bool IsExpression(const Op* op) {
+  auto is_number = [](const Value* value) {
+    return value->type()->kind == TypeKind::Tile && value->type()->axes.empty();
+  };
+  bool is_pure = op->info().has(kPure) && op->regions().empty() && op->attrs().empty() &&
+                 op->kind() != OpKind::Cast && !op->operands().empty() && op->results().size() == 1;
+  return is_pure && op->result()->uses().size() <= 1 && is_number(op->result()) &&
+         std::ranges::all_of(op->operands(), is_number);
+}
+
+}  // namespace
+
+bool FunctionNames::HasNoLine(const Op* op) const {
+  return inlined_ != Inlined::Nothing &&
+         (IsUnnamedConstant(op) ||
+          (op->results().size() == 1 && expressions_.contains(op->result())));
+}
+
+std::string FunctionNames::ExpressionText(const Op* op) const {
+  std::string_view infix = InfixOperator(op->kind());
+  if (!infix.empty() && op->operands().size() == 2)
+    return fmt::format("({} {} {})", NameOf(op->operand(0)), infix, NameOf(op->operand(1)));
+  std::vector<std::string_view> operands;
+  for (const Value* operand : op->operands()) operands.push_back(NameOf(operand));
+  return fmt::format("{}({})", op->info().spelling, fmt::join(operands, ", "));
+}
+
+FunctionNames::FunctionNames(const Function& function, Inlined inlined) : inlined_(inlined) {
   for (const Axis& axis : function.axes) {
     axes_.push_back(axis.name.empty() ? fmt::format("{}", next_axis_++)
                                       : Distinct(axis_taken_, axis.name.text()));
   }
-  if (inline_constants_) AddSharedConstants(function.body);
+  if (inlined_ != Inlined::Nothing) AddSharedConstants(function.body);
   AddParams(function.body);
   AddRegion(function.body);
 }
@@ -131,8 +197,17 @@ std::string FunctionNames::Distinct(Taken& taken, std::string_view name) {
 
 void FunctionNames::Add(const Value* value) {
   if (values_.contains(value)) return;  // a shared constant
-  if (inline_constants_ && value->def() && IsInlineConstant(value->def())) {
-    auto bits = static_cast<uint64_t>(value->def()->attr<AttrKey::Bits>());
+  const Op* def = value->def();
+  if (inlined_ == Inlined::Expressions && def && IsExpression(def)) {
+    std::string text = ExpressionText(def);
+    if (text.size() <= kLongestExpression) {
+      values_[value] = std::move(text);
+      expressions_.insert(value);
+      return;
+    }
+  }
+  if (inlined_ != Inlined::Nothing && def && IsInlineConstant(def)) {
+    auto bits = static_cast<uint64_t>(def->attr<AttrKey::Bits>());
     values_[value] = InlineConstantText(value->type()->scalar, bits);
     return;
   }

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/module.h"
@@ -29,13 +30,21 @@ bool IsUnnamedConstant(const Op* op);
 /// otherwise with its type, as in `0.5_f32`.
 std::string InlineConstantText(Scalar scalar, uint64_t bits);
 
+/// What the text writes where it is used, instead of on a line of its own.
+enum class Inlined {
+  Nothing,
+  Constants,
+  Expressions,  ///< constants, and short expressions of numbers that are used at most once
+};
+
 /// The names that the text gives to the values and axes of one function. All of them are different.
 class FunctionNames {
  public:
-  /// `inline_constants` says whether constants are written where they are used.
-  FunctionNames(const Function& function, bool inline_constants);
+  FunctionNames(const Function& function, Inlined inlined);
 
-  /// Returns the name of a value with its `%`, or an inline constant. Returns `%?` for a value of
+  /// Returns whether the text writes the op only where its result is used, or at the start.
+  bool HasNoLine(const Op* op) const;
+  /// Returns the name of a value with its `%`, or an inline constant or expression. Returns `%?` for a value of
   /// another function.
   std::string_view NameOf(const Value* value) const;
   std::string_view NameOf(AxisId axis) const;
@@ -56,11 +65,13 @@ class FunctionNames {
   void Add(const Value* value);
   void AddParams(const Region* region);
   void AddRegion(const Region* region);
+  std::string ExpressionText(const Op* op) const;
   void AddSharedConstants(const Region* body);
 
-  bool inline_constants_;
+  Inlined inlined_;
   std::vector<SharedConstant> shared_constants_;
   std::unordered_map<const Value*, std::string> values_;
+  std::unordered_set<const Value*> expressions_;
   std::vector<std::string> axes_;
   Taken value_taken_;
   Taken axis_taken_;
