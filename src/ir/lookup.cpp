@@ -1,6 +1,5 @@
 #include "ir/lookup.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "ir/eval/eval.h"
@@ -39,16 +38,6 @@ std::optional<int64_t> ConstantOf(const Value* value) {
   return Extended(value->type()->scalar, static_cast<uint64_t>(def->attr<AttrKey::Bits>()));
 }
 
-/// Returns whether the divisor is known to be a number that traps nowhere: a constant, or the maximum of a positive constant
-/// and another number.
-static bool IsSafeDivisor(const Value* divisor) {
-  if (std::optional<int64_t> number = ConstantOf(divisor)) return *number != 0;
-  const Op* def = divisor->def();
-  return def && def->kind() == OpKind::Max &&
-         std::ranges::any_of(def->operands(),
-                             [](const Value* least) { return ConstantOf(least).value_or(0) > 0; });
-}
-
 bool MayTrap(const Op* op) {
   if (op->kind() == OpKind::Assert) return true;
   if (op->kind() == OpKind::While) return AnyBelow(op->region(), MayTrap);
@@ -56,7 +45,8 @@ bool MayTrap(const Op* op) {
   if (op->HasAttr(AttrKey::BoundsMode))
     return op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard && !op->HasAttr(AttrKey::Append);
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
-  return divides && IsInteger(op->result()->type()->scalar) && !IsSafeDivisor(op->operand(1));
+  return divides && IsInteger(op->result()->type()->scalar) &&
+         ConstantOf(op->operand(1)).value_or(0) == 0;
 }
 
 const Region* MadeIn(const Value* value) {

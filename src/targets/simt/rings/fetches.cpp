@@ -32,7 +32,7 @@ bool MayTrapIn(const ir::Region* region) { return AnyBelow(region, passes::MayTr
 /// Returns how the op fetches a tile, if it does.
 FetchKind KindOf(const Op* fetch) {
   if (fetch->kind() != OpKind::If) return FetchKind::FirstThread;
-  return AwaitsItself(fetch) ? FetchKind::Mbarriers : FetchKind::Groups;
+  return FetchesTensorTile(fetch) ? FetchKind::Mbarriers : FetchKind::Groups;
 }
 
 /// Returns the buffer that the copies in `op` fill, or null if there are none. Copies that arrive at an mbarrier have
@@ -152,8 +152,16 @@ std::vector<Fetched> FetchedTiles(const ir::Function& kernel, Op* loop) {
 }
 
 bool FetchesTensorTile(const Op* op) {
-  return op->kind() == OpKind::If && op->results().empty() && FilledBuffer(op) &&
-         KindOf(op) == FetchKind::Mbarriers;
+  if (op->kind() != OpKind::If || !op->results().empty()) return false;
+  for (const Op* loop : *op->region(0)) {
+    if (!loop->HasAttr(AttrKey::Threads)) continue;
+    for (Op* inner : *loop->region()) {
+      if (inner->kind() != OpKind::AsyncCopy) continue;
+      ir::AsyncCopyOp copy(inner);
+      return copy.sizes().empty() && !copy.mbarriers() && AwaitsItself(op);
+    }
+  }
+  return false;
 }
 
 }  // namespace kdl::simt

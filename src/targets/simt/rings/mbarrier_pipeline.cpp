@@ -87,6 +87,18 @@ Op* LastWait(const Op* reader) {
 /// Returns whether the op is the last one in its region.
 bool IsLast(const Op* op) { return op->next()->info().has(ir::kTerminator); }
 
+/// Returns whether a thread may leave a block at the op, while others wait for it. The number of a block is divided by
+/// numbers of blocks that are at least 1, which traps nowhere.
+bool MayLeave(const Op* op) {
+  bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+  const Op* divisor = divides ? op->operand(1)->def() : nullptr;
+  bool is_positive = divisor && divisor->kind() == OpKind::Max &&
+                     std::ranges::any_of(divisor->operands(), [](const Value* least) {
+                       return ConstantOf(least).value_or(0) > 0;
+                     });
+  return passes::MayTrap(op) && !is_positive;
+}
+
 /// Rewrites one loop.
 class MbarrierPipeline {
  public:
@@ -306,7 +318,7 @@ class MbarrierPipeline {
     for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step})
       can &= !passes::IsInside(Bound(bound), blocks) || ConstantOf(Bound(bound));
     const ir::Region* kernel = blocks->parent_region()->function()->body;
-    can &= !ir::AnyBelow(kernel, passes::MayTrap);
+    can &= !ir::AnyBelow(kernel, MayLeave);
     for (const TileGroup& group : groups_) {
       for (const Fetched* tile : group.tiles) {
         can = can && AddSlice(blocks, tile->fetch, of_block_);
