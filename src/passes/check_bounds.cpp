@@ -158,9 +158,10 @@ struct Settled {
 };
 
 /// Takes the bounds modes of a function that was alike before the pass, such as an instance for another type. Returns
-/// false if there is none.
+/// false if there is none. A function without such modes, such as most fns, needs no other one.
 bool TakeModes(const ir::Function& function, const std::vector<Settled>& settled) {
   std::vector<Op*> ops = BoundedOps(function);
+  if (ops.empty()) return true;
   std::vector<BoundsMode> before = ModesOf(ops);
   auto is_alike = [&](const Settled& other) {
     return other.before == before &&
