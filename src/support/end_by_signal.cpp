@@ -26,6 +26,12 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 std::atomic<char*> g_paths[kSlots];
 std::atomic<pid_t> g_leaders[kSlots];
 
+void SignalGroups(int signal) {
+  for (const std::atomic<pid_t>& leader : g_leaders) {
+    if (pid_t pid = leader.load(); pid > 0) ::kill(-pid, signal);
+  }
+}
+
 /// Waits until the processes have ended, but not longer than a second.
 void WaitForLeaders() {
   constexpr timespec kPause = {0, 10'000'000};
@@ -62,10 +68,9 @@ void RemovePaths() {
 }
 
 extern "C" void CleanUpAndEnd(int signal) {
-  for (const std::atomic<pid_t>& leader : g_leaders) {
-    if (pid_t pid = leader.load(); pid > 0) ::kill(-pid, SIGTERM);
-  }
+  SignalGroups(SIGTERM);
   WaitForLeaders();
+  SignalGroups(SIGKILL);  // those that leaders were about to start
   RemovePaths();
   // The signal is delivered again when the handler returns, and then ends the process.
   ::signal(signal, SIG_DFL);
@@ -112,6 +117,15 @@ RemovedBySignal::RemovedBySignal(RemovedBySignal&& other) noexcept
 RemovedBySignal::~RemovedBySignal() {
   if (slot_ != kNoSlot) std::free(g_paths[slot_].exchange(nullptr));
 }
+
+HeldSignals::HeldSignals() {
+  sigset_t held;
+  ::sigemptyset(&held);
+  for (int signal : kSignals) ::sigaddset(&held, signal);
+  ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+HeldSignals::~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 EndedBySignal::EndedBySignal(pid_t leader) : slot_(TakeSlot(g_leaders, leader)) {}
 

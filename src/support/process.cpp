@@ -14,7 +14,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "support/end_by_signal.h"
 #include "support/io.h"
@@ -81,8 +83,10 @@ std::vector<std::string> Environment(const std::vector<std::string>& added) {
 /// The environment variable in which kernelc passes its process id to the programs that it starts.
 constexpr std::string_view kParent = "KERNELC_PARENT=";
 
-/// Starts the process as the leader of its own process group, so that its children can be killed with it.
-int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t& child) {
+/// Starts the process as the leader of its own process group, so that its children can be killed with it. `blocked` are the signals
+/// that it blocks.
+int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, const sigset_t& blocked,
+          pid_t& child) {
   SpawnSettings settings;
   ::posix_spawn_file_actions_addopen(&settings.actions, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&settings.actions, out.ends[1], 1);
@@ -90,7 +94,8 @@ int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t
   if (!request.folder.empty()) {
     ::posix_spawn_file_actions_addchdir_np(&settings.actions, request.folder.c_str());
   }
-  ::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&settings.attributes, &blocked);
   ::posix_spawnattr_setpgroup(&settings.attributes, 0);
   std::vector<std::string> words = request.words;
   std::vector<std::string> added = request.environment;
@@ -143,12 +148,15 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
                    FailureKind::Environment};
   }
   pid_t child = 0;
-  int error = Spawn(request, out, err, child);
+  // A signal that came between the start of the process and `ended` would not end the process.
+  std::optional<HeldSignals> held(std::in_place);
+  int error = Spawn(request, out, err, held->before(), child);
   if (error != 0) {
     return Failure{fmt::format("cannot start '{}': {}", request.words[0], std::strerror(error)),
                    FailureKind::Environment};
   }
   const EndedBySignal ended(child);
+  held.reset();
   out.CloseEnd(1);
   err.CloseEnd(1);
   ProcessResult result;
