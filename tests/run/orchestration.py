@@ -28,7 +28,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "include")]
 COMPILERS = [("g++", "gcc"), ("clang++-19", "clang-19")]
 # The executables for both languages, each with the object that it does not link.
 PROGRAMS = {"program": "orch_c.o", "program_c": "orch.o"}
-READERS = {"f32": "std::stof", "i64": "std::stoll"}
+READERS = {"f32": "std::stof", "i32": "std::stoi", "i64": "std::stoll"}
 # The devices that a source is built with. Keys that only the compiler reads must not reach the runtime.
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
 # Sources in which the generated statements are in a different order, or occur several times: calls of
@@ -86,6 +86,8 @@ CASES = [
     Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "0.001", "most": "2"}),  # its `assert` fails
     Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 13}, {"parts": "5"}, ("host",)),
     Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 13}, {"parts": "0"}, ("host",)),  # a fn divides by zero
+    Case("tests/golden/orchestration/fn_tables.kdl", "fill", {"N": 3}, {"k": "-1"}, ("host",)),
+    Case("tests/golden/orchestration/fn_tables.kdl", "fill", {"N": 6}, {"k": "2"}, ("host",)),
     Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 1}, {"parts": "-4"}, ("host",)),  # an index outside the tensor
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "3"}),
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "71"}),  # violates a `where` of the called program

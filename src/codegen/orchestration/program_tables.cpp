@@ -35,20 +35,28 @@ void ProgramPrinter::PrintTable(const Op* op) {
   writer_.List(fmt::format("const {} {}[] = {{", syntax_->Type(scalar), name), elements, "};");
 }
 
-/// Returns the index into a dimension. A sum is computed in u64, where it may wrap.
+/// Returns the index into a dimension.
 std::string ProgramPrinter::TableIndex(const Op* op, const ir::AccessDim& dim) {
-  auto number = [&](const ir::AccessTerm& term, Scalar to) {
+  constexpr Operator kAdd = {"Add", "add", ""};
+  constexpr Operator kMul = {"Mul", "mul", ""};
+  auto literal = [&](Size number) {
+    return syntax_->Literal(Scalar::I64, static_cast<uint64_t>(NumberOf(number)),
+                            LiteralStyle::Plain);
+  };
+  auto apply = [&](const Operator& symbol, const std::string& a, const std::string& b) {
+    return syntax_->Apply(symbol, Scalar::I64, {a, b}, "");
+  };
+  std::string sum;
+  auto add = [&](const std::string& text) { sum = sum.empty() ? text : apply(kAdd, sum, text); };
+  for (const ir::AccessTerm& term : dim.terms) {
     const Value* index = ir::LoadOp(const_cast<Op*>(op)).index()[term.operand];
     std::string text = Text(index, LiteralStyle::Typed);
-    return index->type()->scalar == to ? text : syntax_->Cast(to, index->type()->scalar, text);
-  };
-  bool is_one = dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1);
-  if (is_one && IsConstant(dim.offset, 0)) return Unwrapped(number(dim.terms[0], Scalar::I64));
-  std::string sum = fmt::format("{}U", static_cast<uint64_t>(NumberOf(dim.offset)));
-  for (const ir::AccessTerm& term : dim.terms)
-    sum += fmt::format(" + {}U * {}", static_cast<uint64_t>(NumberOf(term.coefficient)),
-                       number(term, Scalar::U64));
-  return syntax_->Cast(Scalar::I64, Scalar::U64, fmt::format("({})", sum));
+    if (index->type()->scalar != Scalar::I64)
+      text = syntax_->Cast(Scalar::I64, index->type()->scalar, text);
+    add(IsConstant(term.coefficient, 1) ? text : apply(kMul, text, literal(term.coefficient)));
+  }
+  if (sum.empty() || !IsConstant(dim.offset, 0)) add(literal(dim.offset));
+  return Unwrapped(sum);
 }
 
 void ProgramPrinter::PrintTableLoad(const Op* op) {
