@@ -33,7 +33,7 @@ READERS = {"f32": "std::stof", "i32": "std::stoi", "i64": "std::stoll"}
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
 # Sources in which the generated statements are in a different order, or occur several times: calls of
 # programs and fns are expanded, and transfers are moved before loops.
-CALLS = {"apart.kdl", "fns_c.kdl", "orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
+CALLS = {"apart.kdl", "fn_tables.kdl", "fns_c.kdl", "orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
 # Flags for compiling a source, both to C++ and for `kernelc run`.
 FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
 C_OUTPUT = """2 4 6
