@@ -119,7 +119,7 @@ def of_another_program(wanted, folder):
     changed = folder / "checkpoints.kdl"
     changed.write_text(SOURCE.read_text().replace("0.25 * (", "0.125 * ("))
     refused("relaxed", words_of("relaxed", changed, STEPS), "before the program was changed", folder, "with another kernel")
-    changed.write_text("// a comment\n" + SOURCE.read_text())
+    changed.write_text("// a comment\n" + SOURCE.read_text().replace("export program relaxed", "/// Documentation.\nexport program relaxed"))
     for name in (file_of("relaxed"), f"./{file_of('relaxed')}", str(file)):
         got = outputs([*words_of("relaxed", changed, STEPS), "--resume", name], folder)
         checks.expect(f"{name} continues with other results: {got if isinstance(got, str) else ''}", got == wanted)

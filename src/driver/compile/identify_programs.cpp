@@ -1,5 +1,6 @@
 #include "driver/compile/identify_programs.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -14,11 +15,19 @@ namespace kdl::driver {
 
 namespace {
 
+/// Returns the text of a function without its documentation, which stands before it.
+std::string TextOf(const ir::Function& function) {
+  std::string text = ir::Print(function);
+  size_t first = 0;
+  while (text.compare(first, 3, "///") == 0) first = text.find('\n', first) + 1;
+  return text.substr(first);
+}
+
 /// Appends the text of a function, and of the functions that it uses, unless they are in `printed`.
 void Append(const ir::Module& module, const ir::Function& function,
             std::set<const ir::Function*>& printed, std::string& text) {
   if (!printed.insert(&function).second) return;
-  text += ir::Print(function);
+  text += TextOf(function);
   ir::Walk(function.body, [&](const ir::Op* op) {
     if (!op->HasAttr(ir::AttrKey::Callee)) return;
     const ir::Function* callee = module.FindFunction(op->attr<ir::AttrKey::Callee>());
