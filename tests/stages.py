@@ -178,7 +178,7 @@ def proofs_fuzzed(folder):
     fuzz = str(ROOT / folder / "bin/fuzz_proofs")
     compiled = [word for spec in ("host", "host?isa=x86-64-v2", "cluster-riscv64") for word in ("--target", spec)]
     return [[fuzz, "--kernels", "200000", "--seconds", "15"],
-            [fuzz, "--kernels", "200000", "--seconds", "15", "--seed", "1000001", *compiled], [fuzz, "--faults", "--kernels", "1000"]]
+            [fuzz, "--kernels", "200000", "--seconds", "15", "--seed", "1000001", *compiled], [fuzz, "--faults", "--kernels", "4000"]]
 
 
 def golden_files(kernelc):

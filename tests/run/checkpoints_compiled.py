@@ -265,7 +265,9 @@ def signalled(folder):
     words = words_of("relaxed", "one.kdl", 1000, False, ["--set", "M=1500", "--set", "N=1500"])
     for what, started in (("kernelc run", words), ("the executable", [str(folder / "one"), *words[3:]])):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            process = subprocess.Popen(started, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            # A caller may have chosen to ignore some of these signals.
+            process = subprocess.Popen(started, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       preexec_fn=lambda number=number: signal.signal(number, signal.SIG_DFL))
             ends = time.monotonic() + 120
             while not list(folder.glob(".checkpoint-*")) and process.poll() is None and time.monotonic() < ends:
                 pass  # the file exists for a few milliseconds

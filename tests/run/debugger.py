@@ -115,7 +115,7 @@ def scopes(source, function):
         line += 1
         if not around:
             return at
-    raise RuntimeError(f"kernel {kernel} has no end")
+    raise RuntimeError(f"{function} has no end")
 
 
 def build(file, level, folder, *options):

@@ -19,8 +19,8 @@ import time
 import numpy as np
 import ranks
 import ranks_files
-from ranks import LAUNCHERS, outputs, run
 from shared import checks, seeds
+from shared.rank_runs import LAUNCHERS, on_shape, outputs, results, run
 
 COUNTS = (1, 2, 3, 5)
 RANK_OF = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
@@ -54,7 +54,7 @@ class Runs:
         for path in self.folder.glob("*.npy"):
             path.unlink()
         done = run([*launch, *self.words, *more], self.folder)
-        same = ranks.results(self.folder) == self.wanted
+        same = results(self.folder) == self.wanted
         checks.expect(f"{self.name} {what}: {done.returncode}, {done.stdout}{done.stderr}", done.returncode == 0 and same)
         is_right = printed in done.stdout if printed else done.stdout == self.printed
         checks.expect(f"{self.name} {what} prints {done.stdout}, not {printed or self.printed}", is_right)
@@ -74,7 +74,7 @@ def whole_tensors(folder):
 
 def reductions(folder):
     file = folder / "ranks_reduce.kdl"
-    file.write_text(ranks.on_shape(ranks.REDUCE, (3, 1)))
+    file.write_text(on_shape(ranks.REDUCE, (3, 1)))
     build(file, folder)
     for program in ranks.REDUCE_RUNS:
         one = Runs(program, ranks.reduce_words(file, program), folder)

@@ -11,8 +11,9 @@ import re
 import sys
 import tempfile
 
-from ranks import RUNS, SOURCE, run
+from ranks import RUNS, SOURCE
 from shared import checks
+from shared.rank_runs import run
 
 PROGRAMS = {
     "relaxed": ["--set", "M=17", "--set", "N=9", "--arg", "count=2"],
