@@ -15,7 +15,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Returns the text of a function without its documentation, which stands before it.
+/// Returns the text of a function without its documentation, which is before it.
 std::string TextOf(const ir::Function& function) {
   std::string text = ir::Print(function);
   size_t first = 0;
