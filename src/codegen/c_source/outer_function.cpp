@@ -69,6 +69,20 @@ void DefineMemory(Helpers& helpers) {
                  "static inline void kdl_release(void* start) { free(start); }\n");
 }
 
+/// Functions for the cores that have been called. The outer function calls none of the C library, because a parameter of the kernel may
+/// have the name of one.
+void DefineCalled(Helpers& helpers) {
+  helpers.Define("kdl_none_called",
+                 "// A flag for each core, or NULL.\n"
+                 "static inline unsigned char* kdl_none_called(int64_t cores) {\n"
+                 "  return (uint64_t)cores > PTRDIFF_MAX ? 0 : calloc((size_t)cores, 1);\n"
+                 "}\n"
+                 "static inline int kdl_all_called(const unsigned char* called, int64_t cores) {\n"
+                 "  return !memchr(called, 0, (size_t)cores);\n"
+                 "}\n"
+                 "static inline void kdl_free_called(unsigned char* called) { free(called); }\n");
+}
+
 std::string OutOfMemory(const Writer& w) {
   return Literal(fmt::format("launch of '{}': out of memory", w.kernel.base_name()));
 }
@@ -87,18 +101,18 @@ void WriteScratch(Writer& w, int64_t bytes) {
 
 /// Runs all cores: at once if the caller can, otherwise only one.
 void WriteParallelRun(Writer& w, const KernelFace& face) {
+  DefineCalled(w.helpers);
   w.Line("if (kdl_cores > 1) {{");
-  w.Line("  unsigned char* const kdl_called =");
-  w.Line("      (uint64_t)kdl_cores > PTRDIFF_MAX ? 0 : calloc((size_t)kdl_cores, 1);");
+  w.Line("  unsigned char* const kdl_called = kdl_none_called(kdl_cores);");
   w.Line("  struct {} kdl_call = {{kdl_cores, kdl_scratch, 0, kdl_called{}}};", face.arguments(),
          ArgumentsAfter(*face.call, ""));
   w.Line("  if (kdl_called) kdl_run_cores(kdl_cores, {}, &kdl_call);", face.body());
   w.Line("  kdl_error = kdl_called ? kdl_call.kdl_error : {};", OutOfMemory(w));
-  w.Line("  if (!kdl_error && memchr(kdl_called, 0, (size_t)kdl_cores))");
+  w.Line("  if (!kdl_error && !kdl_all_called(kdl_called, kdl_cores))");
   w.Line("    kdl_error = {};",
          Literal(fmt::format("launch of '{}': parallel_for has not called body for every core",
                              w.kernel.base_name())));
-  w.Line("  free(kdl_called);");
+  w.Line("  kdl_free_called(kdl_called);");
   w.Line("}} else {{");
   w.Line("  kdl_error = {}(0, 1, kdl_scratch, 0{});", face.on_core(),
          ArgumentsAfter(*face.call, ""));
