@@ -67,8 +67,8 @@ struct Mark {
 /// fence. Functions that return a string return the fault, or an empty string if there is none.
 class RaceDetector {
  public:
-  /// Identifies the slice of a buffer that one value of its first index selects. Tile copies fill whole slots, and matrix
-  /// instructions read them, asynchronously; so these accesses are recorded for slots.
+  /// A slot: the part of a buffer that one value of its first index selects. Tile copies fill whole slots and matrix instructions
+  /// read them, so these accesses are recorded for slots.
   using SlotId = std::pair<const ir::Value*, int64_t>;
 
   explicit RaceDetector(int64_t threads)
@@ -79,7 +79,7 @@ class RaceDetector {
   /// Returns whether what happened in the epoch is known to the thread.
   bool Knows(int64_t thread, Epoch epoch) const;
 
-  /// Records that an access of a thread to an element.
+  /// Records an access of a thread to an element.
   std::string Touch(int64_t thread, Mark& mark, TouchKind kind);
   /// Records that a copy starts or ends which writes the element, or else reads it.
   static void BeginCopy(Mark& mark, bool writes) { ++(writes ? mark.copies_in : mark.copies_out); }

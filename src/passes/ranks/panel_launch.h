@@ -31,8 +31,7 @@ std::optional<Panels> FindPanels(SizeTable& sizes, const Op* launch, const Panel
 ///      if %panels > 2 { rewritten %a ; rewritten %b }   // panel %p - 1
 ///      finish_fetches }
 ///
-/// Of the tensors in `panels`, a rank has at most two panels of others at the same time: one that its blocks read, and one that
-/// travels.
+/// So of each tensor in `panels`, a rank has at most two panels of other ranks: one that its blocks read, and one that travels.
 void LaunchInPanels(LaunchCode& code, const PanelKernel& kernel, const Panels& panels,
                     const std::vector<LaunchAxis>& axes, const std::vector<RankArgument>& arguments,
                     const std::vector<RankNeed>& needs);
