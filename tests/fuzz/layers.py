@@ -91,9 +91,8 @@ class Layers(Transposes):
         tensor = self.pick(self.layered)
         index, ranges = self.layer_place(scope)
         self.shows["layer stored"] += 1
-        value = self.expression(tensor.type, ranges, scope, 2)
-        where = [" where ", self.expression("bool", ranges, scope, 2)] if self.chance(0.2) else []
-        return text(f"{tensor.name}[{index}] {self.pick(['=', '=', '+='])} ", value, *where, ";\n")
+        op = self.pick(["=", "=", "+="])
+        return self.store(f"{tensor.name}[{index}]", tensor, op, ranges, scope, where=self.chance(0.2))
 
     def layer_updated(self, scope):
         tensor = self.pick(self.layered)
