@@ -172,6 +172,7 @@ def groups():
     tf32_products(given)
     short_rows()
     shared_blocks()
+    quotients()
     kept_products([*target, *given])
     turn_groups(target)
     wide_pipes(target)
@@ -230,6 +231,36 @@ def shared_blocks():
         for columns in ["C=1000", "C=5000"]:
             expect_equal(f"means of {columns}", [file, "--target", "cuda", "--core-num", "3", "--set", "R=37", "--set", columns,
                                                  "--arg", "x=random:1"], "z")
+
+
+# The elements of a vector have the same divisor.
+QUOTIENTS = """
+export kernel quotients(x: in f32[R, C], d: in f32[R], y: out f32[R, C]) {
+    spmd for r in R by 4, c in C by 512 { y[r, c] = x[r, c] / d[r]; }
+}
+"""
+
+
+def quotients():
+    """Checks f32 divisions that share a reciprocal, with operands at the ends of the range in which they do, and beyond."""
+    ends = [edge for power in (-149, -127, -126, -61, -60, 0, 59, 60, 127) for edge in (2.0 ** power, 2.0 ** power * (1 + 2 ** -23))]
+    ends = numpy.array([0.0, 3.4028235e38, numpy.inf, numpy.nan, *ends, numpy.nextafter(numpy.float32(2.0 ** 60), 0)])
+    drawn = numpy.random.default_rng(1)
+    divisors = numpy.concatenate([ends, -ends, drawn.uniform(1, 2, 16)]).astype(numpy.float32)
+    rows, columns = len(divisors), 1000
+    common = drawn.uniform(1, 2, (rows, columns)) * 2.0 ** drawn.integers(-62, 62, (rows, columns))
+    x = numpy.where(drawn.random((rows, columns)) < 0.1, drawn.choice(numpy.concatenate([ends, -ends]), (rows, columns)), common)
+    x[:, 500:] = common[:, 500:]
+    with tempfile.TemporaryDirectory() as folder:
+        file, *arrays = (pathlib.Path(folder) / name for name in ["quotients.kdl", "x.npy", "d.npy"])
+        file.write_text(QUOTIENTS)
+        for array, path in zip([x.astype(numpy.float32), divisors], arrays):
+            numpy.save(path, array)
+        expect_equal("quotients", [file, "--target", "cuda", "--arg", f"x=@{arrays[0]}", "--arg", f"d=@{arrays[1]}"], "y")
+        text = pathlib.Path(folder) / "text"
+        done = teams.kernelc("build", file, "--emit", "ptx", "--target", "cuda", "-o", text)
+        ptx = "".join(path.read_text() for path in text.glob("*.ptx"))
+        checks.expect("quotients share a reciprocal", "rcp.approx.ftz.f32" in ptx, done.stdout + done.stderr)
 
 
 def tf32_products(drawn):

@@ -99,8 +99,8 @@ USED = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (
 # The numbers that a kernel provides for launches, among them the bytes of dynamic shared memory.
 BROUGHT = re.compile(r"^\.visible \.global \.align 8 \.b8 (\w+)_launch\[\d+\] = ", re.MULTILINE)
 # Instructions that would round differently from the source: a product and a sum that the assembler may fuse,
-# flushing, approximations. The only exception is the reciprocal at the start of integer divisions
-# (codegen/ptx/divide.cpp).
+# flushing, approximations. The only exceptions are the reciprocals at the start of divisions that are written out
+# (codegen/ptx/divide.cpp and quotients.cpp).
 LOOSE = re.compile(r"^\s*(?:@\S+ )?((?:add|sub|mul|mad|div|sqrt|fma)\.(?!rn)(?:\w+\.)*f(?:32|64)\b|(?!rcp\.approx\.ftz\.f32)\w+\.(?:\w+\.)*(?:ftz|approx)\b\S*)",
                    re.MULTILINE)
 # Instructions for which the assembler would call a function.

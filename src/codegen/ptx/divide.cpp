@@ -125,7 +125,9 @@ void WriteOut(llvm::Function& function) {
 
 void WriteOutDivisions(llvm::Module& module) {
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) WriteOut(function);
+    if (function.isDeclaration()) continue;
+    WriteOut(function);
+    WriteOutQuotients(function);
   }
 }
 

@@ -54,8 +54,10 @@ struct PtxEmitter final : WorkgroupEmitter {
   int64_t static_bytes_ = 0;          ///< of shared memory that the kernel declares
 };
 
-/// Expands divisions that the assembler would turn into function calls.
+/// Expands divisions that the assembler would turn into function calls, and those that share a divisor.
 void WriteOutDivisions(llvm::Module& module);
+/// Expands f32 divisions in the function that share a divisor.
+void WriteOutQuotients(llvm::Function& function);
 /// Returns the address of one slot of a ring buffer, or of one mbarrier in a buffer of mbarriers.
 llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot);
 /// Converts a pointer to shared memory to the 32-bit address that PTX instructions use.

@@ -14,6 +14,7 @@
 #include "proofs/proofs.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/reduce_blocks_together.h"
+#include "targets/simt/store_blocks_together.h"
 
 // keep-rows: loads a long row that several loops read into workgroup memory, if it fits there, so that it is read only
 // once from global memory. The rows of a block are then handled one after the other. A workgroup has too many threads for
@@ -399,6 +400,7 @@ void RunKeepRows(PassContext& context, ir::Function& kernel) {
     if (!rows.empty()) RowKeeper(context.module, kernel, block, rows).KeepRows();
   }
   ReduceBlocksTogether(context.module, kernel);
+  StoreBlocksTogether(context.module, kernel);
 }
 
 }  // namespace kdl::simt

@@ -199,6 +199,18 @@ def extreme(ins, o):
     return run
 
 
+def extreme_of_three(ins, o):
+    """VIMNMX3: the least or the greatest of three numbers."""
+    result, *of, by = ins.operands
+    store, least = o.result(result), o.predicate(by)
+    values = [o.bits(each) for each in of]
+    view = (lambda v: v) if "U32" in ins.dots else signed
+    def run(mask):
+        a, b, c = (view(each()) for each in values)
+        store(numpy.where(least(), numpy.minimum(numpy.minimum(a, b), c), numpy.maximum(numpy.maximum(a, b), c)), mask)
+    return run
+
+
 def absolute(ins, o):
     store, x = o.result(ins.operands[0]), o.bits(ins.operands[1])
     return lambda mask: store(numpy.abs(signed(x())), mask)
@@ -216,4 +228,4 @@ def add_extreme(ins, o):
 
 
 BUILDERS = {"IADD3": add3, "VIADD": add3, "IADD": add3, "IMAD": multiply, "MOV": move, "LEA": shift_add, "ISETP": compare, "SHF": shift,
-            "SEL": select, "IMNMX": extreme, "VIMNMX": extreme, "IABS": absolute, "VIADDMNMX": add_extreme}
+            "SEL": select, "IMNMX": extreme, "VIMNMX": extreme, "VIMNMX3": extreme_of_three, "IABS": absolute, "VIADDMNMX": add_extreme}
