@@ -172,6 +172,7 @@ def groups():
     tf32_products(given)
     short_rows()
     shared_blocks()
+    long_rows()
     quotients()
     kept_products([*target, *given])
     turn_groups(target)
@@ -228,9 +229,17 @@ def shared_blocks():
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "means.kdl"
         file.write_text(SHARED_BLOCKS)
-        for columns in ["C=1000", "C=5000"]:
-            expect_equal(f"means of {columns}", [file, "--target", "cuda", "--core-num", "3", "--set", "R=37", "--set", columns,
-                                                 "--arg", "x=random:1"], "z")
+        for level, columns in [("sm_80", "C=1000"), ("sm_80", "C=5000"), ("sm_90a", "C=9000")]:
+            expect_equal(f"means of {columns}, {level}", [file, "--target", f"cuda?isa={level}", "--core-num", "3", "--set", "R=37",
+                                                          "--set", columns, "--arg", "x=random:1"], "z")
+
+
+def long_rows():
+    """Checks rows that a launch keeps in workgroup memory, with as much of it as they need, and longer ones."""
+    for columns in [4095, 4096, 8192, 8193, 16384, 16385]:
+        expect_equal(f"softmax of {columns} columns", ["samples/softmax/softmax.kdl", "--kernel", "softmax", "--target",
+                                                       "cuda?isa=sm_90a", "--core-num", "2", "--set", "R=3", "--set", f"C={columns}",
+                                                       "--arg", "x=random:1"], "y")
 
 
 # The elements of a vector have the same divisor.

@@ -142,6 +142,10 @@ int64_t PtxEmitter::WorkgroupsAtOnce(int64_t bytes) const {
   constexpr int64_t kLong = 256;         // ops; a shorter kernel without f64 has enough registers
   constexpr int64_t kWithRegisters = 3;  // workgroups, if each thread keeps a block of a product
   constexpr int64_t kMost = 4;           // workgroups, with 128 registers for each of 128 threads
+  // Kernels with so many ops, such as a softmax, wait less for memory than for their own results, and these need more
+  // threads rather than more registers for loads (tests/gpu/NOTES.md). 96 registers are left.
+  constexpr int64_t kVeryLong = 1024;
+  constexpr int64_t kMostOfVeryLong = 5;
   // The maximum number of registers for tiles. Each thread has 128 registers if two large workgroups run at
   // the same time.
   constexpr int64_t kMostOfTiles = 64;
@@ -161,8 +165,10 @@ int64_t PtxEmitter::WorkgroupsAtOnce(int64_t bytes) const {
   // workgroup computes while the other one waits.
   if (kernel.workgroup > kSmallWorkgroup)
     return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleThreads(kernel) ? 2 : 1;
-  if (steps || (OpsOnPath(kernel.body) < kLong && !wide)) return 0;
-  return std::min(in_workgroup, keeps ? kWithRegisters : kMost);
+  int64_t ops = OpsOnPath(kernel.body);
+  if (steps || (ops < kLong && !wide)) return 0;
+  int64_t most = ops < kVeryLong ? kMost : kMostOfVeryLong;
+  return std::min(in_workgroup, keeps ? kWithRegisters : most);
 }
 
 /// Adds the tensor maps as parameters. They are passed by value, and the kernel uses them in place, without a
@@ -241,8 +247,10 @@ llvm::Value* PtxEmitter::InWorkgroupMemory(const ir::Value* buffer) {
 
 void PtxEmitter::Finish() {
   std::vector<LaunchMemory::Need> needs = launch_memory_.Finish();
-  int64_t most = std::ranges::max(needs, {}, &LaunchMemory::Need::bytes).bytes;
-  int64_t bytes = launch_memory_.empty() ? ir::WorkgroupBytes(kernel) : static_bytes_ + most;
+  // If launches of some sizes need more, those that need the least of it run the most workgroups at once.
+  std::span more = std::span(needs).subspan(needs.size() > 1 ? 1 : 0);
+  int64_t least = std::ranges::min(more, {}, &LaunchMemory::Need::bytes).bytes;
+  int64_t bytes = launch_memory_.empty() ? ir::WorkgroupBytes(kernel) : static_bytes_ + least;
   if (int64_t workgroups = WorkgroupsAtOnce(bytes); workgroups > 0)
     Annotate(*this, "minctasm", workgroups);
   if (!workgroup_ && code.scratch_bytes == 0) return;

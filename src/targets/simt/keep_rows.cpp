@@ -23,7 +23,7 @@
 //   loop %c in 0 .. %C step 256 { … elementwise (%i in %r, %j in …) { … load %x[%i, %j] … } … }
 //   loop %c in 0 .. %C step 256 { … elementwise (%i in %r, %j in …) { … load %x[%i, %j] … } … }
 //   ->
-//   if 4096 <= %C and %C <= 8192 {
+//   if 4096 <= %C and %C <= 8192 {                         and the same for 8193 .. 16384, with more memory
 //     loop %n in 0 .. size(r) {
 //       %r.1 = make_block start(r) + %n, 1, … : block<r.1>
 //       %row = elementwise (%j in %all) { yield load %x[start(r) + %n, %j] } : tile<f32; all>
@@ -36,8 +36,12 @@ namespace kdl::simt {
 namespace {
 
 // The workgroup memory for rows. Six workgroups fit on a multiprocessor of 228 KiB, and four on one of 164 KiB: while
-// some of them load their rows, others compute.
+// some of them load their rows, others compute. Launches with longer rows have twice as much if three workgroups fit. With
+// one or two, there are too few threads to hide latency: rows of 32768 columns that are read from global memory again are
+// faster (softmax in tests/gpu/NOTES.md).
 constexpr int64_t kKeptRowBytes = 32 << 10;
+constexpr int64_t kLeastWorkgroups = 3;
+constexpr int64_t kSumBytes = 12 << 10;  // for the sums of reductions
 // A row is long if each of 128 threads has 32 elements of it. Between rows, threads wait at several barriers.
 constexpr int64_t kLongRow = 4096;
 // If reductions have shorter blocks, their sums need more memory than is left of a sixth of a multiprocessor.
@@ -252,9 +256,10 @@ class RowKeeper {
             const std::vector<Row>& rows)
       : kernel_(kernel), block_(block), rows_(rows), b_(module) {}
 
-  void KeepRows() {
-    int64_t columns = MostColumns();
-    if (columns < kLongRow) return;
+  /// Emits a version of the block for rows of up to `kKeptRowBytes`, one for rows of up to twice as many bytes, and so on up
+  /// to `most_bytes`.
+  void KeepRows(int64_t most_bytes) {
+    if (MostColumns(most_bytes) < kLongRow) return;
     bool has_own_blocks = block_.loop()->results().empty() && block_.blocks().size() == 1 &&
                           block_.UsesOnlyRows() && block_.WritesForItself();
     b_.StandAt(has_own_blocks ? block_.loop() : block_.loop()->region()->terminator());
@@ -262,24 +267,30 @@ class RowKeeper {
       AxisId axis = block->type()->axes[0];
       one_row_.Set(axis, NewAxis(kernel_.axis(axis), 1));
     }
-    for (const Row& row : rows_) axes_.push_back(NewAxis({{}, nullptr, Columns(row), {}}, columns));
-    Op* branch = passes::MakeBranch(b_, AreLongEnough(columns));
-    b_.SetInsertionPoint(branch->region(0)->terminator());
-    if (has_own_blocks) {
-      RowsOfCore();
-      return MoveInto(branch->region(1), block_.loop());
+    if (has_own_blocks) NoteBusyCores();
+    ir::Region* others = nullptr;
+    for (int64_t bytes = kKeptRowBytes, least = kLongRow; bytes <= most_bytes; bytes *= 2) {
+      int64_t most = MostColumns(bytes);
+      if (most < least) continue;
+      Op* branch = passes::MakeBranch(b_, AreBetween(least, most));
+      b_.SetInsertionPoint(branch->region(0)->terminator());
+      has_own_blocks ? RowsOfCore(most) : RowsOfBlock(most);
+      others = branch->region(1);
+      b_.SetInsertionPoint(others->terminator());
+      least = most + 1;
     }
-    RowsOfBlock();
-    for (Op* op : block_.body()) MoveInto(branch->region(1), op);
+    if (has_own_blocks) return MoveInto(others, block_.loop());
+    for (Op* op : block_.body()) MoveInto(others, op);
   }
 
  private:
   static Size Columns(const Row& row) { return row.tensor->type()->dims.back(); }
 
-  int64_t MostColumns() const {
-    int64_t bytes = 0;
-    for (const Row& row : rows_) bytes += Bytes(row.tensor->type()->scalar);
-    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kKeptRowBytes / bytes)));
+  /// Returns how many columns rows with so many bytes have at most.
+  int64_t MostColumns(int64_t bytes) const {
+    int64_t of_column = 0;
+    for (const Row& row : rows_) of_column += Bytes(row.tensor->type()->scalar);
+    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes / of_column)));
   }
 
   AxisId NewAxis(ir::Axis like, int64_t extent) {
@@ -287,12 +298,12 @@ class RowKeeper {
     return kernel_.AddAxis(like);
   }
 
-  /// Emits the condition that the rows are long, but fit into workgroup memory.
-  Value* AreLongEnough(int64_t most) {
+  /// Emits the condition that the rows have at least and at most so many columns.
+  Value* AreBetween(int64_t least, int64_t most) {
     Value* all = nullptr;
     for (const Row& row : rows_) {
       Value* columns = b_.SizeValue(Columns(row));
-      Value* is_long = b_.Le(b_.I64(kLongRow), columns);
+      Value* is_long = b_.Le(b_.I64(least), columns);
       Value* fits = b_.Le(columns, b_.I64(most));
       fits = b_.And(is_long, fits);
       all = all ? b_.And(all, fits) : fits;
@@ -300,34 +311,39 @@ class RowKeeper {
     return all;
   }
 
+  /// Notes that as many cores can be busy as there are rows.
+  void NoteBusyCores() {
+    if (OpsOfKind(kernel_, OpKind::BusyCores).empty()) return;
+    ir::Builder b(b_.module(), kernel_.body->first());
+    Size rows = kernel_.axis(block_.blocks()[0]->type()->axes[0]).domain;
+    b.Create(OpKind::BusyCores, {}, {}, {ir::MakeAttr<AttrKey::Size>(rows)});
+  }
+
   /// Emits a loop over consecutive rows for each core. The cores' numbers of rows differ by at most one, unlike those of
   /// whole blocks.
-  void RowsOfCore() {
+  void RowsOfCore(int64_t columns) {
     Size rows = kernel_.axis(block_.blocks()[0]->type()->axes[0]).domain;
     Value* core = b_.CoreId();
     Value* all = b_.SizeValue(rows);
     passes::CoreShare share = passes::CoreShareOf(b_, core, all, b_.CoreNum());
     passes::MakeLoop(b_, {share.begin, share.end}, [&](Value* index) {
       b_.region()->parent()->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
-      OneRow({index});
+      OneRow({index}, columns);
     });
-    if (OpsOfKind(kernel_, OpKind::BusyCores).empty()) return;
-    b_.SetInsertionPoint(kernel_.body->first());
-    b_.Create(OpKind::BusyCores, {}, {}, {ir::MakeAttr<AttrKey::Size>(rows)});
   }
 
-  void RowsOfBlock() {
+  void RowsOfBlock(int64_t columns) {
     Values sizes;
     for (Value* block : block_.blocks()) sizes.push_back(b_.BlockSize(block));
     MakeLoops(b_, sizes, [&](const Values& places) {
       Values indices;
       for (size_t i = 0; i < places.size(); ++i)
         indices.push_back(b_.Add(b_.BlockStart(block_.blocks()[i]), places[i]));
-      OneRow(indices);
+      OneRow(indices, columns);
     });
   }
 
-  void OneRow(const Values& indices) {
+  void OneRow(const Values& indices, int64_t columns) {
     // The next row is not fetched ahead: other workgroups load while this one computes.
     b_.region()->parent()->SetAttr(ir::MakeAttr<AttrKey::Ahead>(0));
     ir::ValueMap map;
@@ -337,7 +353,10 @@ class RowKeeper {
       map[block] = b_.Make(OpKind::MakeBlock, {indices[i], b_.I64(1), indices[i]}, type);
     }
     Values kept;
-    for (size_t i = 0; i < rows_.size(); ++i) kept.push_back(LoadRow(rows_[i], axes_[i], indices));
+    for (const Row& row : rows_) {
+      AxisId axis = NewAxis({{}, nullptr, Columns(row), {}}, columns);
+      kept.push_back(LoadRow(row, axis, indices));
+    }
     for (const Op* op : block_.body()) {
       Op* copy = ir::Clone(op, b_, map);
       one_row_.Retype(b_.types(), copy);
@@ -384,8 +403,7 @@ class RowKeeper {
   const SpmdBlock& block_;
   const std::vector<Row>& rows_;
   ir::Builder b_;
-  OtherAxes one_row_;         ///< maps the axes of rows to axes of a single row
-  std::vector<AxisId> axes_;  ///< of the rows in workgroup memory
+  OtherAxes one_row_;  ///< maps the axes of rows to axes of a single row
 };
 
 }  // namespace
@@ -393,11 +411,13 @@ class RowKeeper {
 void RunKeepRows(PassContext& context, ir::Function& kernel) {
   const SimtFacts& facts = SimtFactsOf(context);
   if (facts.multiprocessor_bytes == 0 || facts.copy_bytes == 0) return;
+  int64_t most_bytes =
+      std::max(kKeptRowBytes, facts.multiprocessor_bytes / kLeastWorkgroups - kSumBytes);
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     if (!loop->HasAttr(AttrKey::Blocks)) continue;
     SpmdBlock block(kernel, loop);
     std::vector<Row> rows = block.RowsReadAgain();
-    if (!rows.empty()) RowKeeper(context.module, kernel, block, rows).KeepRows();
+    if (!rows.empty()) RowKeeper(context.module, kernel, block, rows).KeepRows(most_bytes);
   }
   ReduceBlocksTogether(context.module, kernel);
   StoreBlocksTogether(context.module, kernel);
