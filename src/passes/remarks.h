@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,10 @@ class RemarkSink {
   /// States the estimated number of cycles that one launch of the kernel needs at least.
   void SetWork(Name kernel, double cycles) { work_[kernel] = cycles; }
 
+  /// States that all launches of the kernel are on one core.
+  void SetOnOneCore(Name kernel) { on_one_core_.insert(kernel); }
+  bool IsOnOneCore(Name kernel) const { return on_one_core_.contains(kernel); }
+
   /// Adds a remark about the source at `loc`. If the kernel already has it, adds the costs.
   template <class... Args, class... Given>
   void Add(const RemarkKind<void(Args...)>& kind, Name kernel, const ir::Loc& loc, double cycles,
@@ -69,6 +74,7 @@ class RemarkSink {
   void AddRemark(Remark remark);
 
   std::map<Name, double> work_;
+  std::set<Name> on_one_core_;
   std::vector<Remark> all_;
 };
 

@@ -12,8 +12,10 @@
 #include "driver/compile/schedule_use.h"
 #include "driver/diagnostics.h"
 #include "ir/builder.h"
+#include "ir/lookup.h"
 #include "ir/op_kind.h"
 #include "ir/packs.h"
+#include "ir/views.h"
 #include "passes/pipelines.h"
 #include "support/check.h"
 
@@ -74,6 +76,22 @@ std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>&
     if (function->kind == ir::FunctionKind::Kernel && gets_code) kernels.insert(function->name);
   }
   return kernels;
+}
+
+/// Returns whether the kernel is only launched by programs of the module, and always on one core.
+bool IsOnOneCore(const ir::Module& module, Name kernel) {
+  bool is_launched = false;
+  bool has_one = !module.FindFunction(kernel)->exported;
+  for (const ir::Function* function : module.functions()) {
+    if (function->kind != ir::FunctionKind::Program) continue;
+    ir::Walk(function->body, [&](ir::Op* op) {
+      if (op->kind() != ir::OpKind::Launch || op->attr<ir::AttrKey::Callee>() != kernel) return;
+      const ir::Value* cores = ir::LaunchOp(op).cores();
+      has_one = has_one && cores && ir::ConstantOf(cores) == 1;
+      is_launched = true;
+    });
+  }
+  return is_launched && has_one;
 }
 
 /// Whether the kernel needs its own code for `target`. It can otherwise share the code for
@@ -221,6 +239,9 @@ Code DecidePipes(Session& s, ir::Module& module, const std::vector<WantedTarget>
     if (around) one.target.selector = around(one.target);
     one.kernels = std::move(kernels);
     one.module = shows_passes ? CopyModule(module) : ModuleFor(module, one);
+    for (Name kernel : one.kernels) {
+      if (IsOnOneCore(module, kernel)) one.remarks.SetOnOneCore(kernel);
+    }
     code.reached = one.module.get();
     code.end = RunPipePasses(s, one);
     if (code.end != PipelineEnd::Done) return code;

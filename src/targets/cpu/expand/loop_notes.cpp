@@ -105,7 +105,8 @@ class LoopNotes {
         return because(fmt::format("'{}', whose index is checked under a condition", TextOf(op)));
       case Obstacle::Kind::Update:
         // An update without atomic instructions has no faster form.
-        if (op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch && !IsAlsoPrivate(op))
+        if (op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch && !IsAlsoPrivate(op) &&
+            !e_.context.remarks->IsOnOneCore(e_.function.name))
           find(remark::AtomicElements, TextOf(op));
         return;
       case Obstacle::Kind::Trap:
