@@ -69,6 +69,24 @@ UNKNOWN = HEAD + """
   ret;
 }
 """
+# The greatest of three unsigned numbers, and the least of them as signed numbers.
+EXTREMES = HEAD + """
+  mul.lo.u32 %r4, %r1, 0x9e3779b1;
+  mul.lo.u32 %r5, %r1, 0x85ebca77;
+  mul.lo.u32 %r6, %r1, 0xc2b2ae3d;
+  max.u32 %r7, %r4, %r5;
+  max.u32 %r7, %r7, %r6;
+  min.s32 %r8, %r4, %r5;
+  min.s32 %r8, %r8, %r6;
+  mov.u32 %r9, near;
+  mad.lo.u32 %r9, %r1, 8, %r9;
+  st.shared.v2.u32 [%r9], {%r7, %r8};
+  bar.sync 0;
+  ld.shared.u32 %r10, [%r9];
+  st.global.u32 [%rd3], %r10;
+  ret;
+}
+"""
 CONFLICTS = [(4, "", 1), (8, "", 2), (128, "", 32), (132, "", 1), (0, "", 1), (16, ".v4", 4), (32, ".v4", 8)]  # (bytes apart, width, cycles)
 
 
@@ -133,6 +151,16 @@ def loops(folder):
     checks.expect("the block has one barrier", timed.barrier_count == 1, str(timed.barrier_count))
 
 
+def extremes(folder):
+    code, _, warps, _ = execute(EXTREMES, folder)
+    numbers = numpy.outer(numpy.arange(THREADS, dtype=numpy.uint32), numpy.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], numpy.uint32))
+    wanted = numpy.stack([numbers.max(1), numbers.view(numpy.int32).min(1).view(numpy.uint32)], 1).ravel()
+    found = warps.machine.shared.words[0x400 // 4:][:2 * THREADS]
+    checks.expect("the extremes of three numbers are exact", numpy.array_equal(found, wanted), f"{found}\n{wanted}")
+    used = {ins.name for ins in code.instructions}
+    checks.expect("one instruction compares three numbers", "VIMNMX3" in used, str(used))
+
+
 def conflicts(folder):
     code, _, _, traces = execute(conflicting(), folder)
     found = [each[0] for each in accesses(code, traces[0], "LDS")]
@@ -172,6 +200,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         loops(folder)
+        extremes(folder)
         conflicts(folder)
         unknown(folder)
         copies(folder)
