@@ -199,9 +199,36 @@ class BlockLoop {
       }
       if (!DependsOnlyOn(before, SliceOf(needs))) return false;
       std::erase_if(needs, [&](const Value* need) { return before.contains(need->def()); });
+      if (!needs.empty()) AddOthers(needs, before);
       before.insert(reduce);
     }
     return true;
+  }
+
+  /// Adds the narrow tiles of later narrow loops that can be computed from the same carried tiles, with all blocks at once.
+  /// Otherwise, one thread would compute them for one block after the other.
+  void AddOthers(Values& needs, const std::unordered_set<const Op*>& before) const {
+    const Values known = SliceOf(needs);
+    for (const Op* op : *loop_->region()) {
+      if (op->kind() != OpKind::Elementwise || IsWide(op)) continue;
+      for (Value* result : op->results()) {
+        const Values slice = SliceOf({result});
+        bool has_carried = std::ranges::all_of(
+            slice, [&](const Value* value) { return value->def() || Contains(known, value); });
+        if (IsUsedLater(result) && has_carried && DependsOnlyOn(before, slice) &&
+            !Contains(needs, result))
+          needs.push_back(result);
+      }
+    }
+  }
+
+  /// Returns whether another narrow loop uses the tile.
+  bool IsUsedLater(const Value* tile) const {
+    return std::ranges::any_of(tile->uses(), [&](const ir::Use& use) {
+      const Op* user = use.user->parent_region()->parent();
+      return user->kind() == OpKind::Elementwise && user->parent_region() == loop_->region() &&
+             user != tile->def() && !IsWide(user);
+    });
   }
 
   /// Returns the tiles of the loop from which the given ones are computed, in this iteration or in earlier ones.
@@ -333,15 +360,11 @@ class BlockLoop {
     auto known = point.known.find(tile);
     if (known != point.known.end()) return known->second;
     auto of_blocks = of_blocks_.find(tile);
-    bool is_made = of_blocks != of_blocks_.end() && (point.column || !IsNarrowElementwise(tile));
-    if (is_made) return point.known[tile] = ElementAt(of_blocks->second, point);
+    if (of_blocks != of_blocks_.end())
+      return point.known[tile] = ElementAt(of_blocks->second, point);
     if (!IsOfLoop(tile)) return point.known[tile] = ElementAt(tile, point);
     Compute(tile->def(), point);
     return point.known.at(tile);
-  }
-
-  bool IsNarrowElementwise(const Value* tile) const {
-    return !tile->def() || tile->def()->kind() == OpKind::Elementwise;
   }
 
   /// Emits the results of an elementwise loop at a point.
@@ -365,9 +388,11 @@ class BlockLoop {
       if (op->kind() == OpKind::Load)
         copy->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven));
     }
-    for (size_t i = 0; i < elementwise->results().size(); ++i)
-      point.known[elementwise->result(i)] =
-          Mapped(map, elementwise->region()->terminator()->operand(i));
+    for (size_t i = 0; i < elementwise->results().size(); ++i) {
+      if (!of_blocks_.contains(elementwise->result(i)))
+        point.known[elementwise->result(i)] =
+            Mapped(map, elementwise->region()->terminator()->operand(i));
+    }
   }
 
   /// Emits the element of a tile over rows, and perhaps blocks.
