@@ -1,20 +1,27 @@
 #include <algorithm>
 #include <bit>
+#include <ranges>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "ir/op_info.h"
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/analysis/live_vectors.h"
 #include "targets/cpu/expand/elementwise_body.h"
 #include "targets/cpu/expand/layouts.h"
 
-// Expands rows of elementwise loops that gather elements, such as x[ids[i]], element by element. The indices of
-// many elements are checked together, with vectors:
+// Expands rows of elementwise loops that gather elements, such as x[ids[i]]. The indices of many elements are checked
+// together, with vectors:
 //
 //   loop %n in lo .. hi step 64
 //     %most = the largest of 64 indices as unsigned numbers, so that negative ones are large
 //     if %most < size: the body for 64 elements, without checks
 //     else: the body for 64 elements, with checks, which reports the first index that is out of bounds
 //   the rest of the row, with checks
+//
+// If the body computes enough, only the gathers run element by element, and the rest of the body on vectors of what
+// they have loaded. Otherwise the whole body runs element by element.
 
 namespace kdl::cpu {
 
@@ -39,6 +46,12 @@ class GatheredRow {
     for (const Op* load : body.last().Gathered()) {
       if (load->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Guard) AddChecks(load);
     }
+    FindGathering();
+    if (MayUseVectors() && ComputesEnough()) {
+      const LastAxis& last = body.last();
+      lanes_ = e_.LanesAlong(axis_, ChunkBytesOf(body.elementwise(), last, e_.facts));
+    }
+    if (lanes_ > 1) together_ = lanes_;
   }
 
   void ExpandRow(const Window& row) {
@@ -49,9 +62,9 @@ class GatheredRow {
  private:
   /// Runs most of a row whose indices need no checks, and returns where the rest begins.
   Value* RunUnchecked(const Window& row) {
-    if (e_.Extent(axis_) < kElementsPerIteration) return row.lo;
-    Value* end = e_.b.Add(row.lo, RoundDown(e_, row.size, kElementsPerIteration));
-    MakeLoop(e_.b, {row.lo, end, kElementsPerIteration}, [&](Value* index) { RunSeveral(index); });
+    if (e_.Extent(axis_) < together_) return row.lo;
+    Value* end = e_.b.Add(row.lo, RoundDown(e_, row.size, together_));
+    MakeLoop(e_.b, {row.lo, end, together_}, [&](Value* index) { RunSeveral(index); });
     return end;
   }
 
@@ -66,7 +79,7 @@ class GatheredRow {
           e_.b, inside,
           [&] {
             body_.WithoutChecks(checked_loads_, [&] {
-              MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(kCheckedTogether), kElementsPerIteration},
+              MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(kCheckedTogether), together_},
                        [&](Value* skipped) { RunSeveral(e_.b.Add(first, skipped)); });
             });
           },
@@ -78,23 +91,113 @@ class GatheredRow {
     return end;
   }
 
+  /// Runs the next `together_` elements.
   void RunSeveral(Value* first) {
-    for (int64_t i = 0; i < kElementsPerIteration; ++i) RunElement(e_.b.Add(first, e_.b.I64(i)));
+    if (lanes_ > 1) return RunVector(first);
+    for (int64_t i = 0; i < together_; ++i) RunElement(e_.b.Add(first, e_.b.I64(i)));
   }
 
   void RunElement(Value* index) {
-    body_.position()[axis_] = index;
+    RunAt(index, {}, [](const Op*) { return true; }, [] {});
+  }
+
+  /// Runs the gathers element by element, and the rest of the body on a vector.
+  void RunVector(Value* first) {
+    std::unordered_map<const Op*, Values> gathered;
+    for (int64_t i = 0; i < lanes_; ++i) {
+      auto is_gathering = [&](const Op* op) { return gathering_.contains(op); };
+      RunAt(e_.b.Add(first, e_.b.I64(i)), {}, is_gathering, [&] {
+        for (const Op* load : body_.last().Gathered())
+          gathered[load].push_back(body_.Term(load->result()));
+      });
+    }
+    body_.Locally([&] {
+      for (const Op* load : body_.last().Gathered()) {
+        ir::Type type = e_.VectorType(load->result()->type()->scalar, lanes_);
+        body_.Bind(load->result(), MakeOne(e_.b, OpKind::Zip, {gathered[load]}, type));
+      }
+      RunAt(first, {lanes_}, [&](const Op* op) { return !only_gathering_.contains(op); }, [] {});
+    });
+  }
+
+  /// Expands the wanted ops that vary along the row for a chunk at the position, then calls `after`.
+  template <class Wanted, class After>
+  void RunAt(Value* position, const Chunk& chunk, Wanted&& wanted, After&& after) {
+    body_.position()[axis_] = position;
     body_.Locally([&] {
       body_.MapPoint(body_.axes().size() - 1);
-      body_.Expand({}, [&](const Op* op) { return !body_.last().IsInvariant(op); });
+      body_.Expand(chunk,
+                   [&](const Op* op) { return !body_.last().IsInvariant(op) && wanted(op); });
+      after();
     });
+  }
+
+  std::vector<const Op*> Ops() const {
+    std::vector<const Op*> ops;
+    for (const Op* op : *body_.elementwise()->region()) ops.push_back(op);
+    return ops;
+  }
+
+  /// Finds the ops from which gathers are computed, and those from which nothing else is.
+  void FindGathering() {
+    const std::vector<const Op*>& gathers = body_.last().Gathered();
+    for (const Op* load : gathers) AddToSlice(load, gathering_);
+    const std::vector<const Op*> ops = Ops();
+    for (const Op* op : std::views::reverse(ops)) {
+      auto serves_gathers = [&](const Value* result) {
+        return std::ranges::all_of(
+            result->uses(), [&](const ir::Use& use) { return only_gathering_.contains(use.user); });
+      };
+      bool is_only = gathering_.contains(op) &&
+                     (Contains(gathers, op) || std::ranges::all_of(op->results(), serves_gathers));
+      if (is_only) only_gathering_.insert(op);
+    }
+  }
+
+  /// Whether the tiles that the body reads and makes are contiguous along the row, and vectors of what it gathers are
+  /// like those in memory.
+  bool MayUseVectors() const {
+    auto lies_along = [&](const TileBuffer& tile) {
+      return !tile.buffer || LiesAlong(tile, axis_);
+    };
+    return !e_.context.keeps_tiles && body_.last().step_groups().empty() &&
+           body_.last().MostRepeats() == 1 &&
+           std::ranges::all_of(body_.tile_buffers(), lies_along) &&
+           std::ranges::all_of(Ops(), [&](const Op* op) { return IsContiguous(op); }) &&
+           std::ranges::none_of(body_.last().Gathered(), [](const Op* load) {
+             return load->result()->type()->scalar == Scalar::Bool;
+           });
+  }
+
+  /// Whether the body computes at least one number for each gather. A vector of elements takes one more instruction for
+  /// each of them.
+  bool ComputesEnough() const {
+    auto counts = [&](const Op* op) {
+      return op->info().is_computed() && op->kind() != OpKind::Cast &&
+             !body_.last().IsInvariant(op) && !only_gathering_.contains(op);
+    };
+    return std::ranges::count_if(Ops(), counts) >= GatherCount();
+  }
+
+  /// Returns how many elements are gathered at a point. Loads of the same element count as one.
+  int64_t GatherCount() const {
+    const std::vector<const Op*>& gathers = body_.last().Gathered();
+    auto is_first = [&](const Op* load) {
+      return load == *std::ranges::find_if(gathers, [&](const Op* other) {
+               return std::ranges::equal(load->operands(), other->operands()) &&
+                      load->attr<AttrKey::Access>() == other->attr<AttrKey::Access>();
+             });
+    };
+    return std::ranges::count_if(gathers, is_first);
   }
 
   void AddChecks(const Op* load) {
     checked_loads_.insert(load);
     size_t dims = load->attr<AttrKey::Access>().dims.size();
     for (size_t dim = 0; dim < dims; ++dim) checks_.push_back({load, dim});
-    for (Value* index : IndexOf(load)) AddToSlice(Narrow(index));
+    for (Value* index : IndexOf(load)) {
+      if (const Op* def = Narrow(index)->def()) AddToSlice(def, slice_);
+    }
   }
 
   /// If the index is the equal value of a narrower type, returns that value, otherwise the index itself.
@@ -107,12 +210,12 @@ class GatheredRow {
     return widens ? def->operand(0) : index;
   }
 
-  /// Adds the ops from which an index is computed.
-  void AddToSlice(const Value* value) {
-    const Op* def = value->def();
-    if (!def || def->parent_region() != body_.elementwise()->region() || !slice_.insert(def).second)
-      return;
-    for (const Value* operand : def->operands()) AddToSlice(operand);
+  /// Adds the op, and the ops of the body from which its operands are computed.
+  void AddToSlice(const Op* op, std::unordered_set<const Op*>& slice) {
+    if (op->parent_region() != body_.elementwise()->region() || !slice.insert(op).second) return;
+    for (const Value* operand : op->operands()) {
+      if (operand->def()) AddToSlice(operand->def(), slice);
+    }
   }
 
   /// Whether the indices can be computed before the body runs, in vectors: none depends on another gathered element, or
@@ -240,6 +343,11 @@ class GatheredRow {
   std::vector<CheckedIndex> checks_;
   std::unordered_set<const Op*> checked_loads_;
   std::unordered_set<const Op*> slice_;  ///< the ops from which the checked indices are computed
+  std::unordered_set<const Op*>
+      gathering_;  ///< the gathers, and the ops from which they are computed
+  std::unordered_set<const Op*> only_gathering_;  ///< those from which nothing else is computed
+  int64_t lanes_ = 1;                             ///< the number of lanes of what does not gather
+  int64_t together_ = kElementsPerIteration;      ///< the number of elements of an iteration
 };
 
 }  // namespace
