@@ -8,7 +8,7 @@ instructions on levels that have them, without conversions. On processors withou
 the elements at an edge are handled in a loop, not with a branch for each element. A convolution handles three
 terms together. Their rows share elements, which are loaded again, and the accumulators must stay in registers
 there, too. Integers of 8 and 16 bits use the instructions for them. The address of a row is computed once
-for all loops over its elements. A reduction of rows has one loop for single rows, also where several rows may be processed together."""
+for all loops over its elements, and where a block begins once for all of its rows. A reduction of rows has one loop for single rows, also where several rows may be processed together."""
 
 import dataclasses
 import pathlib
@@ -184,6 +184,24 @@ def check_rows(folder):
     return problems
 
 
+NEIGHBORS = """
+export kernel neighbors(x: in f32[M, N], y: out f32[M, N]) {
+    spmd for i in M by 32, j in N by 256 {
+        y[i, j] = 0.25 * (x[i - 1, j else 0.0] + x[i + 1, j else 0.0] + x[i, j - 1 else 0.0] + x[i, j + 1 else 0.0]);
+    }
+}
+"""
+
+
+def check_remainders(folder):
+    """The number of a block is divided once. The remainder says where its columns begin, and is not computed again for each row."""
+    (folder / "neighbors.kdl").write_text(NEIGHBORS)
+    subprocess.run(["kernelc", "build", folder / "neighbors.kdl", "--emit", "llvm", "--target", "host?isa=x86-64-v4", "-o", folder],
+                   check=True, timeout=300)
+    found = re.findall(r"= urem i64 %\S+, %\S+$", (folder / "neighbors.x86-64.ll").read_text(), re.MULTILINE)
+    return [] if len(found) == 1 else [f"x86-64-v4: remainders of block numbers: {found}"]
+
+
 SUMS = """
 export kernel reduced(x: in f32[R, C], y: out f32[R]) {{
     spmd for r in R by 8 {{
@@ -213,9 +231,9 @@ def main():
         folder = pathlib.Path(name)
         problems = [problem for level in LEVELS for problem in check(level, folder)]
         problems += [*of_halves(folder), *check_edges(folder), *check_windows(folder), *check_bytes(folder), *check_rows(folder),
-                     *check_single_rows(folder)]
+                     *check_remainders(folder), *check_single_rows(folder)]
     print("\n".join(problems))
-    print(f"{len(LEVELS) + len(OF_HALVES) + 6 - len(problems)} passed, {len(problems)} failed")
+    print(f"{len(LEVELS) + len(OF_HALVES) + 7 - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)
 
 

@@ -4,6 +4,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/ValueHandle.h>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -80,6 +82,53 @@ class Progressions {
   std::vector<int64_t> steps_;  ///< of induction variables
 };
 
+/// Copies of values whose computation cannot be seen.
+class FrozenCopies {
+ public:
+  llvm::Instruction* Add(llvm::Instruction& made, llvm::BasicBlock::iterator before) {
+    auto* frozen = new llvm::FreezeInst(&made, "", before);
+    frozen_.emplace_back(frozen);
+    return frozen;
+  }
+
+  /// Replaces each copy by its original.
+  void Remove() {
+    for (llvm::Value* one : frozen_) {
+      if (one == nullptr) continue;
+      auto* frozen = llvm::cast<llvm::FreezeInst>(one);
+      frozen->replaceAllUsesWith(frozen->getOperand(0));
+      frozen->eraseFromParent();
+    }
+  }
+
+ private:
+  std::vector<llvm::WeakVH>
+      frozen_;  ///< null where loop strength reduction has removed the instruction
+};
+
+/// Hides how quotients and remainders were computed. Loop strength reduction would compute them again in each iteration, since
+/// LLVM does not move divisions out of loops.
+class HiddenQuotients {
+ public:
+  void Hide(llvm::Function& function) {
+    std::vector<llvm::Instruction*> divisions;
+    for (llvm::Instruction& one : llvm::instructions(function)) {
+      bool divides = one.isIntDivRem() && one.getType()->isIntegerTy();
+      if (divides && !llvm::isa<llvm::Constant>(one.getOperand(1))) divisions.push_back(&one);
+    }
+    for (llvm::Instruction* one : divisions) {
+      llvm::Instruction* copy = copies_.Add(*one, std::next(one->getIterator()));
+      one->replaceUsesWithIf(copy, [&](const llvm::Use& use) { return use.getUser() != copy; });
+    }
+  }
+
+  /// Undoes Hide.
+  void Show() { copies_.Remove(); }
+
+ private:
+  FrozenCopies copies_;
+};
+
 /// Hides how sums were computed that do not change in a loop, such as the address of an element of a tensor with six
 /// dimensions. Loop strength reduction would try all ways to split such a sum into two, and each of them again.
 class HiddenSums {
@@ -99,14 +148,7 @@ class HiddenSums {
   }
 
   /// Undoes Hide.
-  void Show() {
-    for (llvm::Value* one : frozen_) {
-      if (one == nullptr) continue;
-      auto* frozen = llvm::cast<llvm::FreezeInst>(one);
-      frozen->replaceAllUsesWith(frozen->getOperand(0));
-      frozen->eraseFromParent();
-    }
-  }
+  void Show() { frozen_.Remove(); }
 
  private:
   /// A sum of two is an address and an offset, which is worth splitting.
@@ -137,16 +179,13 @@ class HiddenSums {
       moved->insertBefore(before);
       return moved;
     }
-    auto* frozen = new llvm::FreezeInst(&made, "", before);
-    frozen_.emplace_back(frozen);
-    return frozen;
+    return frozen_.Add(made, before->getIterator());
   }
 
   const llvm::Loop& loop_;
   llvm::ScalarEvolution& evolution_;
   llvm::DenseMap<llvm::Value*, llvm::Value*> copies_;
-  std::vector<llvm::WeakVH>
-      frozen_;  ///< null where loop strength reduction has removed the instruction
+  FrozenCopies frozen_;
 };
 
 /// Whether the loop goes through memory at more than `most` places with a constant distance from one iteration to the next, but
@@ -205,7 +244,14 @@ llvm::PreservedAnalyses ReduceStrength::run(llvm::Function& function,
                                             llvm::FunctionAnalysisManager& analyses) {
   constexpr unsigned kShort = 1500;  // instructions
   if (function.getInstructionCount() > kShort) return llvm::PreservedAnalyses::all();
-  return llvm::createFunctionToLoopPassAdaptor(ReduceLoop()).run(function, analyses);
+  HiddenQuotients quotients;
+  quotients.Hide(function);
+  llvm::PreservedAnalyses kept;
+  kept.preserveSet<llvm::CFGAnalyses>();
+  analyses.invalidate(function, kept);
+  llvm::createFunctionToLoopPassAdaptor(ReduceLoop()).run(function, analyses);
+  quotients.Show();
+  return llvm::PreservedAnalyses::none();
 }
 
 }  // namespace kdl::codegen
