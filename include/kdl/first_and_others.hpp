@@ -12,6 +12,9 @@
 
 namespace kdl::ranks {
 
+// The tag of messages that do not move elements of tensors.
+inline constexpr std::int64_t kControlTag = 0;
+
 // All processes must make the same calls. Without a transport, there is one process.
 class FirstAndOthers {
  public:
@@ -26,10 +29,10 @@ class FirstAndOthers {
     const auto size = static_cast<std::int64_t>(bytes.size());
     kdl_error* error = nullptr;
     if (!IsFirst()) {
-      error = transport_->receive(transport_->state, 0, bytes.data(), size);
+      error = transport_->receive(transport_->state, 0, kControlTag, bytes.data(), size);
     } else {
       for (std::int64_t rank = 1; error == nullptr && rank < transport_->count; ++rank)
-        error = transport_->send(transport_->state, rank, bytes.data(), size);
+        error = transport_->send(transport_->state, rank, kControlTag, bytes.data(), size);
     }
     return error != nullptr ? error : Wait();
   }
@@ -77,11 +80,12 @@ class FirstAndOthers {
     const auto size = static_cast<std::int64_t>(mine.size());
     kdl_error* error = nullptr;
     if (!IsFirst()) {
-      error = transport_->send(transport_->state, 0, all->data(), size);
+      error = transport_->send(transport_->state, 0, kControlTag, all->data(), size);
     } else {
       all->resize(mine.size() * static_cast<std::size_t>(transport_->count));
       for (std::int64_t rank = 1; error == nullptr && rank < transport_->count; ++rank)
-        error = transport_->receive(transport_->state, rank, all->data() + rank * size, size);
+        error = transport_->receive(transport_->state, rank, kControlTag, all->data() + rank * size,
+                                    size);
     }
     return error != nullptr ? error : Wait();
   }

@@ -5,10 +5,18 @@
 #include "kdl/program.h"
 #include "kdl/ranks.h"
 
+#define KDL_NAMED_ARGS(...) KDL_LIST(const kdl_named_arg, __VA_ARGS__)
+
 static inline kdl_ranks* kdl_open_ranks(kdl_program* run, const int64_t* shape, int32_t axes) {
   kdl_ranks* ranks = NULL;
   if (kdl_goes(run)) kdl_note(run, kdl_ranks_create(run->context, shape, axes, &ranks), NULL);
   return ranks;
+}
+
+static inline void kdl_agree(kdl_program* run, const kdl_ranks* ranks, const char* program,
+                             const char* code, const kdl_named_arg* args, int32_t arg_count,
+                             const char* place) {
+  if (kdl_goes(run)) kdl_note(run, kdl_ranks_agree(ranks, program, code, args, arg_count), place);
 }
 
 static inline void kdl_use_queue(kdl_program* run, kdl_ranks* ranks, kdl_queue* queue) {

@@ -1,7 +1,7 @@
 /* Programs whose tensors are distributed over ranks. An application that is started as several processes says once how they
  * send bytes to each other (`kdl_use_mpi` in use_mpi.h does it for MPI), and then calls its programs in all processes, with the
- * same arguments. The functions after kdl_context_set_transport are for compiled programs. The conventions are those of
- * runtime.h. */
+ * same arguments. If sizes or numbers differ, a call fails in all processes, and they can call further programs. The functions
+ * after kdl_context_set_transport are for compiled programs. The conventions are those of runtime.h. */
 #pragma once
 
 #include "kdl/queue.h"
@@ -12,15 +12,17 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* How the processes that share the work of programs send bytes to each other. `send` and `receive` start a transfer and return
- * at once; the bytes stay in place until `wait_all` returns, which waits for all transfers of this process. The n-th receive
- * from a process belongs to the n-th send of that process to this one. All transfers of a context are started by the
+ * at once; the bytes stay in place until `wait_all` returns, which waits for all transfers of this process. After it has failed,
+ * nothing is written to the memory of receives any more. The n-th receive with a tag from a process belongs to the n-th send with
+ * this tag of that process to this one. Tags are 0 or more. Different transfers of a program have different ones, so that processes
+ * that have left the common order wait instead of taking other elements. All transfers of a context are started by the
  * threads that call its programs, so the programs must be called in the same order in all processes. */
 typedef struct kdl_transport {
   int64_t rank;  /* the number of this process, from 0 */
   int64_t count; /* how many processes there are */
   void* state;   /* passed to the functions */
-  kdl_error* (*send)(void* state, int64_t to, const void* data, int64_t bytes);
-  kdl_error* (*receive)(void* state, int64_t from, void* data, int64_t bytes);
+  kdl_error* (*send)(void* state, int64_t to, int64_t tag, const void* data, int64_t bytes);
+  kdl_error* (*receive)(void* state, int64_t from, int64_t tag, void* data, int64_t bytes);
   kdl_error* (*wait_all)(void* state);
   void (*release)(
       void* state); /* called when the context no longer uses the transport; may be NULL */
@@ -43,6 +45,18 @@ kdl_error* kdl_ranks_create(kdl_context* context, const int64_t* shape, int32_t 
 kdl_error* kdl_ranks_create_with(const kdl_transport* transport, const int64_t* shape, int32_t axes,
                                  kdl_ranks** ranks);
 void kdl_ranks_free(kdl_ranks* ranks);
+
+/* An argument of a program with its name in the source. */
+typedef struct kdl_named_arg {
+  const char* name;
+  kdl_arg value;
+} kdl_named_arg;
+
+/* Checks that all processes call the same program with the same numbers and sizes of tensors, but not the elements of tensors. If not,
+ * it fails in all of them, and the error says what differs. All processes must call this before the program transfers anything.
+ * `code` identifies what the program computes. */
+kdl_error* kdl_ranks_agree(const kdl_ranks* ranks, const char* program, const char* code,
+                           const kdl_named_arg* args, int32_t count);
 
 /* Says that a program over ranks uses this handle of a queue, which kdl_queue_own has created. Such a program waits for almost
  * every operation, to send its results. So the thread that enqueues an operation runs it, unless the operation must wait

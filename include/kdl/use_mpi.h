@@ -24,12 +24,14 @@ static inline kdl_error* kdl_mpi_error(int code, const char* what) {
   return error;
 }
 
-static inline kdl_error* kdl_mpi_send(void* state, int64_t to, const void* data, int64_t bytes) {
-  return kdl_mpi_error(kdl_mpi_start_send((kdl_mpi_transfers*)state, to, data, bytes),
+static inline kdl_error* kdl_mpi_send(void* state, int64_t to, int64_t tag, const void* data,
+                                      int64_t bytes) {
+  return kdl_mpi_error(kdl_mpi_start_send((kdl_mpi_transfers*)state, to, tag, data, bytes),
                        "MPI cannot send");
 }
-static inline kdl_error* kdl_mpi_receive(void* state, int64_t from, void* data, int64_t bytes) {
-  return kdl_mpi_error(kdl_mpi_start_receive((kdl_mpi_transfers*)state, from, data, bytes),
+static inline kdl_error* kdl_mpi_receive(void* state, int64_t from, int64_t tag, void* data,
+                                         int64_t bytes) {
+  return kdl_mpi_error(kdl_mpi_start_receive((kdl_mpi_transfers*)state, from, tag, data, bytes),
                        "MPI cannot receive");
 }
 static inline kdl_error* kdl_mpi_wait_all(void* state) {

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "api/kept_launches.h"
+#include "api/rank_agreement.h"
 #include "api/rank_group.h"
 #include "kdl/ranks.h"
 
@@ -81,6 +82,15 @@ kdl_error* kdl_ranks_create_with(const kdl_transport* transport, const std::int6
   return Guard([&] {
     auto own = transport ? std::make_shared<const kdl_transport>(*transport) : nullptr;
     return MakeRanks(std::move(own), transport ? transport->count : 0, shape, axes, ranks);
+  });
+}
+
+kdl_error* kdl_ranks_agree(const kdl_ranks* ranks, const char* program, const char* code,
+                           const kdl_named_arg* args, std::int32_t count) {
+  KDL_RETURN_IF_UNUSABLE(ranks, program, code);
+  return Guard([&]() -> Error {
+    if (ranks->transport() == nullptr) return nullptr;
+    return Agree(*ranks->transport(), {program, code, {args, static_cast<std::size_t>(count)}});
   });
 }
 

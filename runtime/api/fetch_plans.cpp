@@ -153,7 +153,8 @@ void FetchPlans::AddToMessage(FetchPlan& plan, std::size_t tensor, std::int64_t 
     return one.tensor == tensor && one.from == from && one.to == to;
   });
   if (message == plan.messages.end()) {
-    plan.messages.push_back({tensor, from, to, cause, {}, 0, 0});
+    const std::int64_t tag = plan.first_state + static_cast<std::int64_t>(tensor);
+    plan.messages.push_back({tensor, from, to, tag, cause, {}, 0, 0});
     message = plan.messages.end() - 1;
   }
   message->boxes.push_back(box);

@@ -33,6 +33,7 @@ struct PlannedMessage {
   std::size_t tensor;  // the number of the tensor among those of the plan
   std::int64_t from;
   std::int64_t to;
+  std::int64_t tag;  // the same in all processes, and another one for each tensor of each plan
   std::string cause;
   std::vector<ranks::Box> boxes;
   std::int64_t bytes = 0;

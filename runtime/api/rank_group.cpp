@@ -89,8 +89,8 @@ kdl_ranks::SharedBuffer kdl_ranks::TakeBuffer(std::int64_t bytes) {
 
 Error kdl_ranks::Receive(const PlannedMessage& message, SharedBuffer& buffer) {
   buffer = TakeBuffer(message.bytes);
-  return Error(
-      transport_->receive(transport_->state, message.from, buffer->data.get(), message.bytes));
+  return Error(transport_->receive(transport_->state, message.from, message.tag, buffer->data.get(),
+                                   message.bytes));
 }
 
 RankTraffic& kdl_ranks::TrafficOf(const PlannedMessage& message) {
@@ -105,8 +105,8 @@ Error kdl_ranks::Send(const PlannedMessage& message, SharedBuffer& buffer, kdl_q
   sent.bytes += message.bytes;
   if (!local_.Has(message.to)) {
     KDL_RETURN_IF_ERROR(Pack(message, buffer));
-    return Error(
-        transport_->send(transport_->state, message.to, buffer->data.get(), message.bytes));
+    return Error(transport_->send(transport_->state, message.to, message.tag, buffer->data.get(),
+                                  message.bytes));
   }
   for (const Box& box : message.boxes) {
     const kdl_array own = PartOf(MemoryOf(message, message.from), box);
@@ -154,10 +154,8 @@ Error kdl_ranks::Finish() {
     kdl_event_free(copy);
   }
   copies_.clear();
-  if (transport_) {
-    Error error(transport_->wait_all(transport_->state));
-    if (!failed) failed = std::move(error);
-  }
+  // After a failure, the transport may still read what it sends, so the ranks remain started, and kdl_ranks_free keeps the memory.
+  if (transport_) KDL_RETURN_IF_ERROR(Error(transport_->wait_all(transport_->state)));
   for (std::size_t m = 0; m < in_use_.size(); ++m) {
     const PlannedMessage& message = plans_.Plan().messages[m];
     SharedBuffer& buffer = in_use_[m];

@@ -1,6 +1,7 @@
 #include "core/dynamic_scalar.h"
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -58,15 +59,24 @@ double AsDouble(const kdl_dynamic_arg& given, int bits) {
   return is_negative ? -number : number;
 }
 
+// A whole number has a point, so that it does not look like an integer.
+std::string TextOfFloat(double number) {
+  std::array<char, 40> digits = {};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  const std::string text(digits.data(), end);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
 std::string Text(const kdl_dynamic_arg& given) {
   if (given.kind == KDL_DYNAMIC_INTEGER) return Concat(given.value.integer);
   if (given.kind == KDL_DYNAMIC_UNSIGNED) return Concat(given.value.unsigned_integer);
-  std::array<char, 40> digits = {};
-  const auto end =
-      std::to_chars(digits.data(), digits.data() + digits.size(), given.value.number).ptr;
-  const std::string text(digits.data(), end);
-  // A whole number would look like an integer.
-  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+  return TextOfFloat(given.value.number);
+}
+
+double FloatOf(std::uint64_t bits, const NumberType& type) {
+  if (type.bits == 64) return std::bit_cast<double>(bits);
+  if (type.bits == 32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  return type.format.ValueOf(bits);
 }
 
 std::uint64_t FloatBits(double number, const NumberType& type) {
@@ -117,6 +127,16 @@ Error ConvertNumber(const kdl_dynamic_arg& given, const kdl_param_desc& param,
                    " cannot represent");
   *bits = given.value.unsigned_integer;
   return nullptr;
+}
+
+std::string TextOfScalar(std::uint8_t element, std::uint64_t bits) {
+  const NumberType& type = TypeOf(element);
+  const int unused = 64 - type.bits;
+  if (type.group == Group::Bool) return (bits & 1) != 0 ? "true" : "false";
+  if (type.group == Group::Signed)
+    return Concat(static_cast<std::int64_t>(bits << unused) >> unused);
+  if (type.group == Group::Unsigned) return Concat(bits << unused >> unused);
+  return TextOfFloat(FloatOf(bits, type));
 }
 
 }  // namespace kdl::runtime

@@ -1,6 +1,8 @@
 // Numbers whose type is known only at run time, as arguments for scalar parameters.
 #pragma once
 
+#include <string>
+
 #include "core/error.h"
 #include "kdl/kernel_abi.h"
 
@@ -10,5 +12,8 @@ namespace kdl::runtime {
 // must be in range. Floats are rounded to the nearest value, integers for float parameters by way of f64. An
 // error names the parameter.
 Error ConvertNumber(const kdl_dynamic_arg& given, const kdl_param_desc& param, std::uint64_t* bits);
+
+// Returns the text of a scalar of an element type, such as "3", "0.5" or "true".
+std::string TextOfScalar(std::uint8_t element, std::uint64_t bits);
 
 }  // namespace kdl::runtime

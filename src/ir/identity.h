@@ -8,7 +8,7 @@
 
 namespace kdl::ir {
 
-/// The generic of a program with checkpoints whose value identifies what the program computes. `program` is a keyword, so no
+/// The generic of a program with checkpoints or ranks whose value identifies what the program computes. `program` is a keyword, so no
 /// integer parameter has this name.
 inline constexpr std::string_view kIdentity = "program";
 

@@ -52,34 +52,45 @@ constexpr std::int64_t kDepth = 300;  // of a product
 constexpr std::int64_t kSteps = 5;
 constexpr std::int64_t kRanks = 3;
 
+struct Message {
+  std::int64_t tag;
+  std::vector<char> bytes;
+};
+
 // The messages from one rank to another, in order.
 class Mailbox {
  public:
-  void Put(const void* data, std::int64_t bytes) {
+  void Put(std::int64_t tag, const void* data, std::int64_t bytes) {
     const auto* first = static_cast<const char*>(data);
     {
       const std::lock_guard lock(mutex_);
-      messages_.emplace_back(first, first + bytes);
+      messages_.push_back({tag, {first, first + bytes}});
     }
     arrived_.notify_one();
   }
-  std::vector<char> Take() {
+  // Waits for the first message with this tag.
+  std::vector<char> Take(std::int64_t tag) {
     std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [this] { return !messages_.empty(); });
-    std::vector<char> message = std::move(messages_.front());
-    messages_.pop_front();
-    return message;
+    auto found = messages_.end();
+    arrived_.wait(lock, [&] {
+      found = std::ranges::find(messages_, tag, &Message::tag);
+      return found != messages_.end();
+    });
+    std::vector<char> bytes = std::move(found->bytes);
+    messages_.erase(found);
+    return bytes;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<std::vector<char>> messages_;
+  std::deque<Message> messages_;
 };
 std::array<std::array<Mailbox, kRanks>, kRanks> mailboxes;  // by sender and receiver
 
 struct Receive {
   std::int64_t from;
+  std::int64_t tag;
   void* data;
 };
 
@@ -102,19 +113,22 @@ struct Rank {
   }
 };
 
-kdl_error* Send(void* state, std::int64_t to, const void* data, std::int64_t bytes) {
+kdl_error* Send(void* state, std::int64_t to, std::int64_t tag, const void* data,
+                std::int64_t bytes) {
   const InTransport here;
   auto& rank = *static_cast<Rank*>(state);
   rank.Begin();
-  mailboxes[static_cast<std::size_t>(rank.number)][static_cast<std::size_t>(to)].Put(data, bytes);
+  mailboxes[static_cast<std::size_t>(rank.number)][static_cast<std::size_t>(to)].Put(tag, data,
+                                                                                     bytes);
   return nullptr;
 }
 
-kdl_error* StartReceive(void* state, std::int64_t from, void* data, std::int64_t) {
+kdl_error* StartReceive(void* state, std::int64_t from, std::int64_t tag, void* data,
+                        std::int64_t) {
   const InTransport here;
   auto& rank = *static_cast<Rank*>(state);
   rank.Begin();
-  rank.receives.push_back({from, data});
+  rank.receives.push_back({from, tag, data});
   return nullptr;
 }
 
@@ -125,7 +139,8 @@ kdl_error* WaitAll(void* state) {
   rank.launches_before = -1;
   for (const Receive& one : rank.receives) {
     const std::vector<char> message =
-        mailboxes[static_cast<std::size_t>(one.from)][static_cast<std::size_t>(rank.number)].Take();
+        mailboxes[static_cast<std::size_t>(one.from)][static_cast<std::size_t>(rank.number)].Take(
+            one.tag);
     std::memcpy(one.data, message.data(), message.size());
   }
   rank.receives.clear();

@@ -35,6 +35,8 @@ std::vector<std::string> CArguments(const Call& call) {
       AddListed(texts, "KDL_ARGS", item.texts);
     } else if (item.kind == Item::Kind::Parameters) {
       AddListed(texts, "KDL_PARAMETERS", item.texts);
+    } else if (item.kind == Item::Kind::Named) {
+      AddListed(texts, "KDL_NAMED_ARGS", item.texts);
     } else if (item.kind == Item::Kind::Variables) {
       AddListed(texts, "KDL_VARIABLES", item.texts);
     } else if (item.kind == Item::Kind::Events) {

@@ -40,14 +40,14 @@ std::vector<std::string> CppArguments(const Call& call) {
   auto is_absent = [](const Item& item) {
     return item.texts.empty() && item.kind != Item::Kind::Sizes &&
            item.kind != Item::Kind::Arguments && item.kind != Item::Kind::Parameters &&
-           item.kind != Item::Kind::Variables;
+           item.kind != Item::Kind::Named && item.kind != Item::Kind::Variables;
   };
   while (!items.empty() && is_absent(items.back())) items.pop_back();
   std::vector<std::string> texts;
   for (const Item& item : items) {
     bool is_list = item.kind == Item::Kind::Sizes || item.kind == Item::Kind::Arguments ||
-                   item.kind == Item::Kind::Parameters || item.kind == Item::Kind::Variables ||
-                   item.kind == Item::Kind::Events;
+                   item.kind == Item::Kind::Parameters || item.kind == Item::Kind::Named ||
+                   item.kind == Item::Kind::Variables || item.kind == Item::Kind::Events;
     if (is_list) {
       AddBraced(texts, item.texts);
     } else if (item.texts.empty()) {

@@ -38,6 +38,7 @@ void ProgramPrinter::Print() {
       syntax_->Discard(writer_, variables_.at(param.param->value));
   }
   PrintDevices();
+  for (const auto& [device, ranks] : ranks_) PrintAgree(ranks);
   PrintCheckpoints();
   PrintSizes();
   PrintApart();

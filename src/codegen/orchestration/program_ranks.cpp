@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "codegen/orchestration/program_printer.h"
+#include "ir/identity.h"
 #include "ir/views.h"
+#include "kdl/checkpoint_text.hpp"
 
 // Prints the ops of programs whose tensors are distributed over ranks. A process of a compiled program has one rank, so a
 // distributed tensor has one memory in it: the tensor itself.
@@ -35,6 +37,20 @@ void ProgramPrinter::PrintRankDevices() {
       syntax_->Print(writer_, {Request::UseQueue, ranks_.at(device), {used}}, {}, "");
     }
   });
+}
+
+void ProgramPrinter::PrintAgree(const std::string& ranks) {
+  std::vector<std::string> args;
+  for (const FaceParam& param : program_.params)
+    args.push_back(fmt::format("{{{}, {}}}", Quoted(param.param->value->name().text()),
+                               ArgumentText(param.param->value)));
+  Call call{Request::Agree, ranks, {}};
+  call.items = {Quoted(function_.base_name()),
+                Quoted(checkpoints::HexText(ir::FindIdentity(function_).value_or(0))),
+                {Item::Kind::Named, std::move(args)},
+                {Item::Kind::Place, {}}};
+  if (function_.loc.line != 0) call.items.back().texts = {Quoted(PlaceText(function_.loc))};
+  syntax_->Print(writer_, call, {}, "");
 }
 
 const std::string& ProgramPrinter::RanksOf(const Op* op) const {

@@ -9,6 +9,7 @@ namespace kdl::codegen {
 
 /// A request of a program to the runtime.
 enum class Request : uint8_t {
+  Agree,
   Allocate,
   Apart,
   Assert,
@@ -60,6 +61,7 @@ struct RequestNames {
   std::string_view c;
 };
 inline constexpr RequestNames kRequestNames[] = {
+    {Request::Agree, "Agree", "kdl_agree"},
     {Request::Allocate, "Allocate", "kdl_allocate"},
     {Request::Apart, "Apart", "kdl_apart"},
     {Request::Assert, "kdl::Assert", "kdl_assert"},

@@ -38,7 +38,8 @@ struct Item {
     Sizes,
     Arguments,
     Parameters,  ///< each parameter is a name and a tensor, in braces
-    Variables,   ///< each is the result of VariableArgument
+    Named,  ///< each argument is a name and the result of TensorArgument or ScalarArgument, in braces
+    Variables,  ///< each is the result of VariableArgument
     Events,
     Place,
     Workspace,

@@ -1,5 +1,6 @@
 #include "driver/compile/identify_programs.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -38,10 +39,11 @@ void Append(const ir::Module& module, const ir::Function& function,
 }  // namespace
 
 void IdentifyPrograms(ir::Module& module) {
+  bool has_ranks = std::ranges::any_of(module.devices, &ir::Device::has_ranks);
   for (ir::Function* function : module.functions()) {
-    bool has_checkpoints = function->kind == ir::FunctionKind::Program &&
-                           !ir::OpsOfKind(*function, ir::OpKind::Restore).empty();
-    if (!has_checkpoints || ir::FindIdentity(*function)) continue;
+    bool is_compared = function->kind == ir::FunctionKind::Program &&
+                       (has_ranks || !ir::OpsOfKind(*function, ir::OpKind::Restore).empty());
+    if (!is_compared || ir::FindIdentity(*function)) continue;
     std::set<const ir::Function*> printed;
     std::string text;
     Append(module, *function, printed, text);

@@ -71,8 +71,8 @@ Result<std::string> CompileShim(const Launcher& launcher, const std::string& fol
 
 struct MpiProcess::Functions {
   int (*open)(int64_t* rank, int64_t* count);
-  int (*send)(int64_t to, const void* data, int64_t bytes);
-  int (*receive)(int64_t from, void* data, int64_t bytes);
+  int (*send)(int64_t to, int64_t tag, const void* data, int64_t bytes);
+  int (*receive)(int64_t from, int64_t tag, void* data, int64_t bytes);
   int (*wait_all)();
   int (*close)();
   void (*abort)(int code);
@@ -83,13 +83,14 @@ struct MpiProcess::Functions {
 MpiProcess::MpiProcess(std::unique_ptr<Functions> functions)
     : functions_(std::move(functions)), transport_{} {
   transport_.state = this;
-  transport_.send = [](void* state, int64_t to, const void* data, int64_t bytes) {
+  transport_.send = [](void* state, int64_t to, int64_t tag, const void* data,
+                       int64_t bytes) {
     const MpiProcess& process = *static_cast<const MpiProcess*>(state);
-    return process.ErrorOfCode(process.functions_->send(to, data, bytes), "send");
+    return process.ErrorOfCode(process.functions_->send(to, tag, data, bytes), "send");
   };
-  transport_.receive = [](void* state, int64_t from, void* data, int64_t bytes) {
+  transport_.receive = [](void* state, int64_t from, int64_t tag, void* data, int64_t bytes) {
     const MpiProcess& process = *static_cast<const MpiProcess*>(state);
-    return process.ErrorOfCode(process.functions_->receive(from, data, bytes), "receive");
+    return process.ErrorOfCode(process.functions_->receive(from, tag, data, bytes), "receive");
   };
   transport_.wait_all = [](void* state) {
     const MpiProcess& process = *static_cast<const MpiProcess*>(state);

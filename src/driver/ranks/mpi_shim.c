@@ -11,12 +11,12 @@ int kdl_mpi_open(int64_t* rank, int64_t* count) {
   return code == MPI_SUCCESS ? kdl_mpi_begin(&transfers, MPI_COMM_WORLD, rank, count) : code;
 }
 
-int kdl_mpi_send(int64_t to, const void* data, int64_t bytes) {
-  return kdl_mpi_start_send(&transfers, to, data, bytes);
+int kdl_mpi_send(int64_t to, int64_t tag, const void* data, int64_t bytes) {
+  return kdl_mpi_start_send(&transfers, to, tag, data, bytes);
 }
 
-int kdl_mpi_receive(int64_t from, void* data, int64_t bytes) {
-  return kdl_mpi_start_receive(&transfers, from, data, bytes);
+int kdl_mpi_receive(int64_t from, int64_t tag, void* data, int64_t bytes) {
+  return kdl_mpi_start_receive(&transfers, from, tag, data, bytes);
 }
 
 int kdl_mpi_wait_all(void) { return kdl_mpi_wait_for_all(&transfers); }

@@ -80,6 +80,7 @@ EventId Executor::AddEvent(kdl_event* event) {
 
 Status Executor::RunProgram(const ir::Function& program,
                             const interp::ProgramArguments& arguments) {
+  if (Status agreed = Agree(program, arguments); !agreed.ok()) return agreed;
   Status walked = interp::RunProgram(module_, program, arguments, *this);
   Status worked = Wait();
   return worked.ok() ? walked : worked;

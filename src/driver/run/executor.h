@@ -144,6 +144,8 @@ class Executor final : public interp::ProgramHost {
   };
   Result<Moved> Move(const interp::TransferRequest& request);
   Status WaitForStarted();
+  /// Checks that all processes that share the work run the program with these arguments.
+  Status Agree(const ir::Function& program, const interp::ProgramArguments& arguments) const;
   Status AllocRanks(const interp::AllocRequest& request, interp::TensorId first);
   void FreeRanks(interp::TensorId tensor);
   Status Read(interp::TensorId tensor, HostTensor& into);

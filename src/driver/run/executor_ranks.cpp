@@ -1,6 +1,12 @@
+#include <fmt/format.h>
+
 #include <string>
+#include <vector>
 
 #include "driver/run/executor.h"
+#include "interp/trap.h"
+#include "ir/identity.h"
+#include "kdl/checkpoint_text.hpp"
 
 // The ranks of a program: the runtime moves elements between the memories of distributed tensors.
 
@@ -15,6 +21,29 @@ Status Executor::SetRanks(const LocalRanks& ranks) {
                                                  static_cast<int32_t>(shape.size()), &made));
   ranks_.reset(made);
   return status;
+}
+
+Status Executor::Agree(const ir::Function& program,
+                       const interp::ProgramArguments& arguments) const {
+  std::vector<std::string> names;
+  for (const ir::Param& param : program.params) names.push_back(param.value->name().str());
+  std::vector<kdl_named_arg> args;
+  auto tensor = arguments.tensors.begin();
+  auto scalar = arguments.scalars.begin();
+  for (size_t p = 0; p < names.size(); ++p) {
+    ir::Type type = program.params[p].value->type();
+    kdl_arg value = ir::IsScalar(type) ? kdl_arg{nullptr, *scalar++, ElementCode(type->scalar), {}}
+                                       : kdl_arg{&array((tensor++)->id), 0, 0, {}};
+    args.push_back({names[p].c_str(), value});
+  }
+  std::string code = checkpoints::HexText(ir::FindIdentity(program).value_or(0));
+  Status agreed =
+      StatusOf(kdl_ranks_agree(ranks_.get(), std::string(program.base_name()).c_str(), code.c_str(),
+                               args.data(), static_cast<int32_t>(args.size())));
+  if (agreed.ok() || program.loc.line == 0) return agreed;
+  return Failure{
+      fmt::format("{}: error: {}", interp::ToString(program.loc), agreed.failure().message),
+      agreed.failure().kind};
 }
 
 RankTrafficTable Executor::rank_traffic() const {
