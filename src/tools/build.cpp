@@ -49,6 +49,17 @@ driver::CompileRequest RequestOf(const driver::Options& options, const Emits& em
   return request;
 }
 
+/// Reports devices to which --device gives several ranks in one process.
+void RefuseRankCounts(driver::Session& s, const ir::Module& module) {
+  for (const ir::Device& device : module.devices) {
+    if (device.rank_count == 0) continue;
+    std::string name = driver::NameInSource(device.name.text());
+    s.diagnostics.Report(driver::diag::RanksAtRun, {}, name)
+        .Help(fmt::format("give --device {}=ranks?count={} to the executable instead", name,
+                          device.rank_count));
+  }
+}
+
 /// Returns the output files of the compilation, or none if it failed.
 std::vector<driver::OutputFile> Collect(driver::Session& s, Compilation& made, const Emits& emits) {
   if (made.end == PipelineEnd::Failed) return {};
@@ -109,6 +120,7 @@ int RunBuild(const driver::Options& given, const targets::Registry& families) {
     driver::CompileRequest request = RequestOf(options, *emits);
     request.text = std::move(input);
     Compilation made = driver::Compile(session, std::move(request));
+    if (made.module) RefuseRankCounts(session, *made.module);
     if (reads_input) std::erase(made.files_read, kNameOfInput);  // make would look for this file
     std::vector<driver::OutputFile> files = Collect(session, made, *emits);
     if (!session.diagnostics.has_errors() && made.module) AddKernels(*made.module);

@@ -15,8 +15,8 @@
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/options.h"
-#include "driver/ranks/mpi.h"
 #include "driver/report.h"
+#include "driver/run/mpi_job.h"
 #include "driver/trace_output.h"
 #include "kdl/version.h"
 #include "support/check.h"
@@ -74,11 +74,11 @@ int UsageError(const DiagnosticEngine& diagnostics, const std::vector<std::strin
   return code;
 }
 
-/// Returns the exit code of a command that has not begun. Other processes of an MPI launcher may have begun to run a program, and
-/// wait for this one.
-int EndBefore(driver::Command command, int code) {
-  if (command == driver::Command::Run) driver::MpiProcess::EndJob(code);
-  return code;
+/// Decides whether this process prints the errors of a command that has not begun: other processes of an MPI launcher may have the same
+/// ones.
+bool PrintsErrors(driver::Command command, DiagnosticEngine& diagnostics) {
+  if (command == driver::Command::Run) driver::OwnMpiJob().Settle(diagnostics, SourceManager());
+  return driver::OwnMpiJob().Prints();
 }
 
 /// Runs the command, and prints or writes the object of --json.
@@ -87,12 +87,14 @@ int DispatchWithJson(const driver::Options& options, std::string_view name,
   const std::string& file = *options.json;
   DiagnosticEngine diagnostics;
   if (!file.empty() && !driver::MayWrite({file}, "name another file after --json=", diagnostics)) {
-    driver::PrintDiagnostics(diagnostics, SourceManager());
-    return EndBefore(options.command, driver::ExitCodeOf(diagnostics));
+    if (PrintsErrors(options.command, diagnostics))
+      driver::PrintDiagnostics(diagnostics, SourceManager());
+    return driver::ExitCodeOf(diagnostics);
   }
   driver::BeginJson(name, file.empty() ? driver::JsonPlace::Output : driver::JsonPlace::File);
   int code = Dispatch(options, families);
   std::string text = driver::EndJson(code);
+  if (!driver::OwnMpiJob().Prints()) return code;
   if (file.empty()) return Print(text) == driver::kExitDone ? code : driver::kExitEnvironment;
   if (driver::WriteOutputFiles({{file, std::move(text)}}, diagnostics)) return code;
   driver::PrintDiagnostics(diagnostics, SourceManager());
@@ -125,7 +127,9 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
   const driver::CommandInfo* command = driver::ParseCommand(words[0], diagnostics);
   if (!command) return UsageError(diagnostics, words);
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
-  if (!options) return EndBefore(command->kind, UsageError(diagnostics, words));
+  if (!options)
+    return PrintsErrors(command->kind, diagnostics) ? UsageError(diagnostics, words)
+                                                    : driver::ExitCodeOf(diagnostics);
   if (options->help) return PrintPage(words, driver::HelpText(*command));
   std::vector<std::string> code_files = NamedCodeFiles(*options, families);
   if (options->allow_plugins) families.AllowAll();
@@ -153,14 +157,17 @@ int RunKernelc(int argc, char** argv, targets::Registry families) {
   BeginProcess();
   std::vector<std::string> words(argv + 1, argv + argc);
   DoingScope doing(fmt::format("running `{}`", CommandLine(words)));
+  int code = driver::kExitEnvironment;
   try {
-    return Main(words, families);
+    code = Main(words, families);
   } catch (const std::bad_alloc&) {
     std::fputs("kernelc: error: not enough memory\n", stderr);
-    return driver::kExitEnvironment;
   } catch (const std::exception& exception) {
     KDL_UNREACHABLE("unexpected exception: {}", exception.what());
   }
+  // Other processes of an MPI launcher may wait for one that runs a program.
+  bool is_run = !words.empty() && words[0] == "run";
+  return is_run ? driver::OwnMpiJob().End(code) : code;
 }
 
 }  // namespace kdl::tools

@@ -102,6 +102,7 @@ std::string RunLoaded(ir::Module& module, const std::string& name, const driver:
   if (!context) return {};
   job.Inspect(module);  // --device may have given the number of ranks
   std::optional<driver::LocalRanks> ranks = job.FindRanks(module, diagnostics);
+  if (ranks) job.WarnIfUnshared(*program, diagnostics);
   if (!ranks || !values.StoreDistributed(*ranks, *bound)) return {};
   SourceManager no_sources;
   driver::RunPlace place{context.get(), module, *specs, no_sources};
@@ -109,15 +110,16 @@ std::string RunLoaded(ir::Module& module, const std::string& name, const driver:
   place.ranks = *ranks;
   place.values = &values;
   place.tiled = &module;
-  std::string text = driver::RunAndReport(place, *program, std::move(*bound), options, diagnostics);
-  return job.IsFirst() ? text : "";
+  return driver::RunAndReport(place, *program, std::move(*bound), options, diagnostics);
 }
 
 int Finish(const std::string& name, const std::string& printed, const driver::Options& options,
-           const DiagnosticEngine& diagnostics) {
+           DiagnosticEngine& diagnostics, driver::MpiJob& job) {
+  job.Settle(diagnostics, SourceManager());
+  int code = driver::ExitCodeOf(diagnostics);
+  if (!job.Prints()) return code;
   bool written = driver::PrintOutput(printed, name);
   driver::PrintDiagnostics(diagnostics, SourceManager(), name);
-  int code = driver::ExitCodeOf(diagnostics);
   if (code == driver::kExitDone && !written) code = driver::kExitEnvironment;
   if (!options.json) return code;
   std::string text = driver::EndJson(code);
@@ -134,25 +136,24 @@ int Main(const std::string& name, const std::vector<std::string>& words, driver:
   std::string fault = Load(loaded);
   if (loaded.module) job.Inspect(*loaded.module);
   auto options = driver::ParseOptions(driver::ProgramCommand(name), words, diagnostics);
-  if (!options) return Finish(name, "", driver::Options{}, diagnostics);
+  if (!options) return Finish(name, "", driver::Options{}, diagnostics, job);
   if (options->json && !options->json->empty() &&
       !driver::MayWrite({*options->json}, "name another file after --json=", diagnostics)) {
-    driver::PrintDiagnostics(diagnostics, SourceManager(), name);
-    return driver::ExitCodeOf(diagnostics);
+    return Finish(name, "", driver::Options{}, diagnostics, job);
   }
   if (options->json)
     driver::BeginJson(name,
                       options->json->empty() ? driver::JsonPlace::Output : driver::JsonPlace::File);
   if (options->help)
-    return Finish(name, driver::HelpText(driver::ProgramCommand(name)), *options, diagnostics);
+    return Finish(name, driver::HelpText(driver::ProgramCommand(name)), *options, diagnostics, job);
   if (!loaded.module) {
     diagnostics.Report(driver::diag::BadImage, {}, fault);
-    return Finish(name, "", *options, diagnostics);
+    return Finish(name, "", *options, diagnostics, job);
   }
   driver::TraceOutput trace;
   std::string printed = RunLoaded(*loaded.module, name, *options, job, diagnostics);
   trace.Write(diagnostics);
-  return Finish(name, printed, *options, diagnostics);
+  return Finish(name, printed, *options, diagnostics, job);
 }
 
 }  // namespace

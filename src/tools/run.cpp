@@ -95,8 +95,11 @@ class RunOfFile {
     driver::WriteOutputFiles({{options_.plot, TimeLineSvg(*spans, title)}}, session_.diagnostics);
   }
 
-  /// Prints the output. If the run has failed, also ends the other ranks, which may be waiting for this one.
-  int Finish() { return job_.End(driver::Finish(session_)); }
+  /// Prints the output, unless another process does. Returns the exit code.
+  int Finish() {
+    job_.Settle(session_.diagnostics, session_.sources);
+    return job_.Prints() ? driver::Finish(session_) : driver::ExitCodeOf(session_.diagnostics);
+  }
 
  private:
   bool StartTrace() {
@@ -161,6 +164,7 @@ class RunOfFile {
 
   void Execute(Compilation& made, kdl_context* context) {
     std::optional<driver::LocalRanks> ranks = job_.FindRanks(*made.module, session_.diagnostics);
+    if (ranks) job_.WarnIfUnshared(*program_, session_.diagnostics);
     if (!ranks || !values_->StoreDistributed(*ranks, *bound_)) return;
     driver::RunPlace place{context,          *made.module,         made.devices[0],
                            session_.sources, &made.contracts.list, std::move(contract_)};
@@ -170,9 +174,8 @@ class RunOfFile {
     place.tiled = made.code.targets.front().tiled.get();
     for (const driver::TargetCode& target : made.code.targets)
       driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
-    std::string text = driver::RunAndReport(place, *program_, std::move(*bound_), session_.options,
-                                            session_.diagnostics);
-    session_.printed = job_.IsFirst() ? session_.printed + text : "";
+    session_.printed += driver::RunAndReport(place, *program_, std::move(*bound_), session_.options,
+                                             session_.diagnostics);
   }
 
   driver::Session session_;
@@ -187,7 +190,7 @@ class RunOfFile {
   std::optional<driver::BoundProgram> bound_;
   std::optional<driver::CheckpointPlan> checkpoints_;
   std::optional<TraceFile> trace_;  ///< only with --profile
-  driver::MpiJob job_;
+  driver::MpiJob& job_ = driver::OwnMpiJob();
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -18,28 +19,32 @@ namespace kdl::driver {
 
 namespace {
 
+/// How long processes that have failed wait for the errors of others.
+constexpr double kSecondsForFailures = 1;
+
 constexpr const char* kSource =
 #include "mpi_shim.inc"
     ;
 
-/// An MPI library: the variable that its launcher sets, and the names of its compiler.
+/// An MPI library: the variables in which its launcher states the rank of a process and their number, and the names of its compiler.
 struct Launcher {
-  const char* variable;
+  const char* rank;
+  const char* count;  ///< null if the launcher does not state it
   std::vector<std::string> compilers;
 };
 
 const std::vector<Launcher>& Launchers() {
   static const std::vector<Launcher> kLaunchers = {
-      {"OMPI_COMM_WORLD_SIZE", {"mpicc.openmpi", "mpicc"}},
-      {"PMI_SIZE", {"mpicc.mpich", "mpicc"}},
-      {"PMIX_RANK", {"mpicc"}},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"mpicc.openmpi", "mpicc"}},
+      {"PMI_RANK", "PMI_SIZE", {"mpicc.mpich", "mpicc"}},
+      {"PMIX_RANK", nullptr, {"mpicc"}},
   };
   return kLaunchers;
 }
 
 const Launcher* OwnLauncher() {
   for (const Launcher& launcher : Launchers()) {
-    if (std::getenv(launcher.variable) != nullptr) return &launcher;
+    if (std::getenv(launcher.rank) != nullptr) return &launcher;
   }
   return nullptr;
 }
@@ -74,6 +79,7 @@ struct MpiProcess::Functions {
   int (*send)(int64_t to, int64_t tag, const void* data, int64_t bytes);
   int (*receive)(int64_t from, int64_t tag, void* data, int64_t bytes);
   int (*wait_all)();
+  int (*shares_failure)(uint64_t errors, double seconds, int* shared);
   int (*close)();
   void (*abort)(int code);
   void (*text)(int code, char* text);
@@ -83,8 +89,7 @@ struct MpiProcess::Functions {
 MpiProcess::MpiProcess(std::unique_ptr<Functions> functions)
     : functions_(std::move(functions)), transport_{} {
   transport_.state = this;
-  transport_.send = [](void* state, int64_t to, int64_t tag, const void* data,
-                       int64_t bytes) {
+  transport_.send = [](void* state, int64_t to, int64_t tag, const void* data, int64_t bytes) {
     const MpiProcess& process = *static_cast<const MpiProcess*>(state);
     return process.ErrorOfCode(process.functions_->send(to, tag, data, bytes), "send");
   };
@@ -101,6 +106,16 @@ MpiProcess::~MpiProcess() = default;
 
 bool MpiProcess::IsLaunched() { return OwnLauncher() != nullptr; }
 
+std::optional<MpiProcess::Launched> MpiProcess::FindLaunched() {
+  const Launcher* launcher = OwnLauncher();
+  if (!launcher) return std::nullopt;
+  auto number = [](const char* variable) -> int64_t {
+    const char* text = variable ? std::getenv(variable) : nullptr;
+    return text ? std::strtoll(text, nullptr, 10) : 0;
+  };
+  return Launched{number(launcher->rank), number(launcher->count)};
+}
+
 Result<std::unique_ptr<MpiProcess>> MpiProcess::Join() {
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder.ok()) return folder.failure();
@@ -114,6 +129,7 @@ Result<std::unique_ptr<MpiProcess>> MpiProcess::Join() {
   library->Find(functions->send, "kdl_mpi_send");
   library->Find(functions->receive, "kdl_mpi_receive");
   library->Find(functions->wait_all, "kdl_mpi_wait_all");
+  library->Find(functions->shares_failure, "kdl_mpi_shares_failure");
   library->Find(functions->close, "kdl_mpi_close");
   library->Find(functions->abort, "kdl_mpi_abort");
   library->Find(functions->text, "kdl_mpi_text");
@@ -125,21 +141,30 @@ Result<std::unique_ptr<MpiProcess>> MpiProcess::Join() {
   return process;
 }
 
-void MpiProcess::EndJob(int code) {
-  if (!IsLaunched()) return;
-  // A launcher ends a job of which a signal has ended a process.
-  auto end_by_signal = [] {
-    std::signal(SIGTERM, SIG_DFL);
-    std::raise(SIGTERM);
-  };
+std::unique_ptr<MpiProcess> MpiProcess::JoinFailed(const std::function<void()>& print) {
   // Other processes may have ended, or run something else, and never join.
-  std::thread([end_by_signal] {
-    std::this_thread::sleep_for(std::chrono::seconds(60));
-    end_by_signal();
+  auto joined = std::make_shared<std::atomic<bool>>(false);
+  std::thread([joined, print] {
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+    if (joined->exchange(true)) return;
+    print();
+    EndBySignal();
   }).detach();
-  if (auto joined = Join(); joined.ok()) (*joined)->Abort(code);
+  Result<std::unique_ptr<MpiProcess>> process = Join();
+  // If the time is over, the other thread ends this process.
+  if (joined->exchange(true)) std::this_thread::sleep_for(std::chrono::minutes(1));
+  return process.ok() ? std::move(*process) : nullptr;
+}
+
+void MpiProcess::EndBySignal() {
   WaitUntilOutputIsRead();
-  end_by_signal();
+  std::signal(SIGTERM, SIG_DFL);
+  std::raise(SIGTERM);
+}
+
+bool MpiProcess::SharesFailure(uint64_t errors) const {
+  int shared = 0;
+  return functions_->shares_failure(errors, kSecondsForFailures, &shared) == 0 && shared != 0;
 }
 
 Status MpiProcess::StatusOfCode(int code, const char* what) const {

@@ -1,3 +1,5 @@
+#include <time.h>
+
 /* The functions of MPI that kernelc calls. Each MPI library has an ABI of its own, so kernelc compiles this file, after
  * kdl/mpi_transfers.h, with the `mpicc` of the library that started it. All functions return MPI_SUCCESS or an error code of
  * MPI. */
@@ -25,6 +27,42 @@ int kdl_mpi_wait_all(void) { return kdl_mpi_wait_for_all(&transfers); }
 int kdl_mpi_close(void) {
   int code = kdl_mpi_end(&transfers);
   return code == MPI_SUCCESS ? MPI_Finalize() : code;
+}
+
+/* A process that has failed calls this with a checksum of its errors. Sets `*shared` to whether all processes have failed with the same
+ * ones or, in another process than the first one, whether the first one has. Waits for that until `seconds` have passed. After that,
+ * the process must end all ranks, because it may still receive. */
+int kdl_mpi_shares_failure(uint64_t errors, double seconds, int* shared) {
+  int rank = 0;
+  int count = 0;
+  int done = 0;
+  *shared = 0;
+  int code = MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (code == MPI_SUCCESS) code = MPI_Comm_size(MPI_COMM_WORLD, &count);
+  if (code != MPI_SUCCESS) return code;
+  const int first = rank == 0 ? 1 : 0;
+  const int end = rank == 0 ? count : 1;
+  uint64_t* values = (uint64_t*)malloc(((size_t)count + 1) * sizeof *values);
+  MPI_Request* requests = (MPI_Request*)malloc((size_t)(2 * count + 2) * sizeof *requests);
+  if (values == NULL || requests == NULL) return MPI_ERR_NO_MEM;
+  values[count] = errors;
+  int started = 0;
+  for (int other = first; other < end && code == MPI_SUCCESS; ++other) {
+    code = MPI_Irecv(&values[other], (int)sizeof errors, MPI_BYTE, other, 0, MPI_COMM_WORLD,
+                     &requests[started++]);
+    if (code == MPI_SUCCESS)
+      code = MPI_Isend(&values[count], (int)sizeof errors, MPI_BYTE, other, 0, MPI_COMM_WORLD,
+                       &requests[started++]);
+  }
+  const double until = MPI_Wtime() + seconds;
+  const struct timespec pause = {0, 1000000};
+  while (code == MPI_SUCCESS && !done && MPI_Wtime() < until) {
+    code = MPI_Testall(started, requests, &done, MPI_STATUSES_IGNORE);
+    if (!done) nanosleep(&pause, NULL);
+  }
+  for (int other = first; other < end; ++other) done = done && values[other] == errors;
+  *shared = done;
+  return code;
 }
 
 /* Ends all ranks. Does not return. */

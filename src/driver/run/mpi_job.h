@@ -8,6 +8,7 @@
 #include "driver/run/argument_specs.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
+#include "support/source.h"
 
 namespace kdl::driver {
 
@@ -26,8 +27,14 @@ class MpiJob {
   /// which all must call this. On error, reports it and returns nothing.
   std::optional<LocalRanks> FindRanks(const ir::Module& module, DiagnosticEngine& diagnostics);
 
-  /// Returns whether this process prints the results of the program.
-  bool IsFirst() const { return !mpi_ || mpi_->rank() == 0; }
+  /// Warns if a launcher has started several processes, of which each computes the whole program.
+  void WarnIfUnshared(const ir::Function& program, DiagnosticEngine& diagnostics) const;
+
+  /// Decides which processes print. Call this before anything is printed, with everything that has been reported. If all processes have
+  /// failed with the same errors, the first one prints them. To errors of only this process, adds a note that says so.
+  void Settle(DiagnosticEngine& diagnostics, const SourceManager& sources);
+  /// Returns whether this process prints its results and diagnostics.
+  bool Prints() const { return prints_; }
 
   /// Ends MPI after everything has been printed, and returns the exit code of this process. If `code` is not 0, it also ends the
   /// other processes, which may be waiting for this one.
@@ -36,6 +43,10 @@ class MpiJob {
  private:
   std::unique_ptr<MpiProcess> mpi_;  ///< null before FindRanks, and if there are no other processes
   bool may_share_ = true;
+  bool prints_ = true;
 };
+
+/// Returns the job of this process.
+MpiJob& OwnMpiJob();
 
 }  // namespace kdl::driver
