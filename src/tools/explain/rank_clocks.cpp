@@ -29,6 +29,7 @@ void RankClocks::Send(int64_t from, int64_t to, double bytes, bool is_new) {
 }
 
 void RankClocks::FinishMessages() {
+  if (clocks_.size() > 1) Compute(kEachRank, times_.exchange);
   for (Clock& clock : clocks_) {
     clock.now = std::max(clock.now, clock.arrived) + clock.unpacking;
     clock.unpacking = 0;

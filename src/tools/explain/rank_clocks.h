@@ -15,14 +15,16 @@ inline constexpr int64_t kEachRank = -1;
 class RankClocks {
  public:
   RankClocks(const RankTimes& times, int64_t ranks)
-      : times_(times), clocks_(static_cast<size_t>(ranks)) {}
+      : times_(times), clocks_(static_cast<size_t>(ranks)) {
+    if (ranks > 1) Compute(kEachRank, times.call);
+  }
 
   /// A rank, or kEachRank, runs the blocks of a launch, or copies.
   void Launch(int64_t rank, double seconds) { Compute(rank, times_.launch + seconds); }
   void Copy(int64_t rank, double bytes) { Launch(rank, CopyTime(bytes)); }
   /// A rank packs elements and sends them. If they are not `is_new`, they belong to the message before this one.
   void Send(int64_t from, int64_t to, double bytes, bool is_new);
-  /// Each rank waits for its messages and unpacks them.
+  /// Each rank waits for its messages and unpacks them. One rank alone has none.
   void FinishMessages();
 
   double Latest() const;         ///< the time at which the last rank has ended

@@ -12,13 +12,20 @@ namespace kdl::tools {
 
 namespace {
 
-constexpr std::pair<const char*, double RankTimes::*> kNumbers[] = {
+struct TimeMember {
+  const char* name;
+  double RankTimes::* member;
+  bool may_be_absent = false;
+};
+constexpr TimeMember kNumbers[] = {
     {"latency", &RankTimes::latency},
     {"overhead", &RankTimes::overhead},
     {"gap", &RankTimes::gap},
     {"gap_per_byte", &RankTimes::gap_per_byte},
     {"copy_per_byte", &RankTimes::copy_per_byte},
     {"launch", &RankTimes::launch},
+    {"call", &RankTimes::call, true},
+    {"exchange", &RankTimes::exchange, true},
 };
 
 bool IsTime(const nlohmann::json& value) { return value.is_number() && value.get<double>() >= 0; }
@@ -48,11 +55,14 @@ Result<MeasuredTimes> ParseRankTimes(std::string_view text) {
   auto object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) return Failure{"it is not a JSON object"};
   MeasuredTimes times;
-  for (const auto& [name, member] : kNumbers) {
+  for (const TimeMember& time : kNumbers) {
+    const auto& [name, member, may_be_absent] = time;
+    if (may_be_absent && !object.contains(name)) continue;
     auto values = object.contains(name) ? ValuesOf(object[name]) : std::nullopt;
     if (!values)
       return Failure{fmt::format("'{}' must be a number of seconds, or a list of them", name)};
-    SetEach(times, *values, [member](RankTimes& one, double seconds) { one.*member = seconds; });
+    SetEach(times, *values,
+            [&time](RankTimes& one, double seconds) { one.*time.member = seconds; });
   }
   const auto kernels = object.find("kernels");
   if (kernels == object.end() || !kernels->is_object())

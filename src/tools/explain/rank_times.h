@@ -15,7 +15,10 @@ struct RankTimes {
   double gap = 0;           ///< g: between two messages of a rank
   double gap_per_byte = 0;  ///< G: between two bytes of a message
   double copy_per_byte = 0;
-  double launch = 0;                      ///< of a launch or copy without blocks
+  double launch = 0;  ///< of a launch or copy without blocks
+  double call = 0;    ///< of a call on several ranks, without what it does
+  double exchange =
+      0;  ///< of preparing and finishing what ranks exchange at a time, without its messages
   std::map<std::string, double> kernels;  ///< of all launches of a kernel if there is one rank
 };
 

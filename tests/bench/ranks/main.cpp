@@ -63,7 +63,9 @@ Call CallOfProgram(const kdl::Context& context, const Run& run) {
                    {"waves", programs::waves},
                    {"attention", programs::attention},
                    {"blurred", programs::blurred},
-                   {"column_norms", programs::column_norms}};
+                   {"column_norms", programs::column_norms},
+                   {"advected", programs::advected},
+                   {"powers", programs::powers}};
   const auto program = kPrograms.at(run.program);
   return [&, program](const Matrix& x, Matrix& y) {
     const kdl::Device device = context.Select(run.device);

@@ -15,6 +15,7 @@ ROUNDS = 5
 TRIALS = 300
 TRIALS_OF_ONE = 100
 TINY = ("jacobi", 8, 8, 2000)
+EMPTY = ("jacobi", 512, 512, 0)
 PARAMETERS = ("latency", "overhead", "gap", "gap_per_byte")
 
 
@@ -63,6 +64,30 @@ def one_rank_times(row, measured):
     return {"copy_per_byte": of_rounds([event["dur"] * 1e-6 / event["args"]["bytes"] for event in first]), "kernels": kernels}
 
 
+def missing_times(row, trials, measured, explained, launch):
+    """Returns what the model lacks in each round of a program on two ranks, and how many exchanges the program has."""
+    run = measured(2, row, trials, ["network"])
+    times = {**network_of(run["network"]), "launch": launch, **one_rank_times(row, measured)}
+    missing = []
+    for number, seconds in enumerate(of_rounds(run["program"]["seconds"])):
+        of_round = {name: values[number] for name, values in times.items() if name != "kernels"}
+        of_round["kernels"] = {name: values[number] for name, values in times["kernels"].items()}
+        model = explained(row, 2, of_round, None)[2]["seconds"]
+        missing.append(seconds - model)
+    # An exchange that takes a second shows how many there are.
+    return missing, round(explained(row, 2, {**of_round, "exchange": 1}, None)[2]["seconds"] - model)
+
+
+def extra_times(measured, explained, launch):
+    """Returns the seconds of a call and of an exchange on two ranks in each round: those that the model lacks for a program without
+    steps, and for many steps with tiny tensors."""
+    less, fewer = missing_times((*TINY[:3], 0), TRIALS, measured, explained, launch)
+    more, many = missing_times(TINY, 5 * ROUNDS, measured, explained, launch)
+    exchange = [max(long - short, 0) / (many - fewer) for long, short in zip(more, less)]
+    calls, exchanges = missing_times(EMPTY, TRIALS, measured, explained, launch)
+    return {"call": [max(seconds - exchanges * one, 0) for seconds, one in zip(calls, exchange)], "exchange": exchange}
+
+
 def interval(values):
     return f"{statistics.median(values) * 1e3:.3f} ms ({min(values) * 1e3:.3f} to {max(values) * 1e3:.3f})"
 
@@ -71,10 +96,12 @@ def compare(rows, measured, explained, plot):
     """Prints the times on one and two ranks of each program, next to the predicted ones. `measured(ranks, row, trials, twins)` runs
     a program, and `explained(row, ranks, times, plot)` predicts its times."""
     launch = [seconds / TINY[3] for seconds in of_rounds(measured(1, TINY, 5 * ROUNDS)["program"]["seconds"])]
+    extra = extra_times(measured, explained, launch)
+    print(", ".join(f"{name} {min(values) * 1e6:.3g} to {max(values) * 1e6:.3g} us" for name, values in extra.items()))
     for number, row in enumerate(rows):
         runs = {1: measured(1, row, TRIALS), 2: measured(2, row, TRIALS, ["network"])}
         network = network_of(runs[2]["network"])
-        times = {**network, "launch": launch, **one_rank_times(row, measured)}
+        times = {**network, "launch": launch, **extra, **one_rank_times(row, measured)}
         points = explained(row, 4096 if plot and number == 0 else 2, times, plot if number == 0 else None)
         spread = ", ".join(f"{name} {min(values):.3g} to {max(values):.3g} s" for name, values in network.items())
         print(f"{row[0]} {row[1]}x{row[2]}, {row[3]} steps: {spread}")
