@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "interp/core_facts.h"
+#include "interp/fallback_reads.h"
 #include "interp/watch.h"
 #include "ir/attr.h"
 #include "ir/op.h"
@@ -35,6 +36,7 @@ class LaunchState {
   std::function<void(const std::string&)> print = {};  ///< if empty, prints are ignored
   /// Checks which elements blocks access; null if no check was requested.
   std::unique_ptr<Watch> watch = {};
+  std::unique_ptr<FallbackReads> fallbacks = {};  ///< only if the watch records reads
 
   /// Draws the next number of a loop with dynamic scheduling.
   int64_t DynamicCounter(const ir::Op* loop) { return claimed_[loop]++; }

@@ -248,6 +248,7 @@ class LaunchRun {
   void Watched(const RunOptions& options) {
     const ir::Function& kernel = *image_.entry->function;
     state_.watch = std::make_unique<Watch>(kernel, options.sanitizers);
+    if (options.reads) state_.fallbacks = std::make_unique<FallbackReads>();
     for (auto& [param, tensor] : params_.tensors) {
       const ir::Param& of = kernel.params[param - kernel.dims.size()];
       if (of.direction == ir::Direction::In && !options.reads) continue;

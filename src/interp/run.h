@@ -49,7 +49,8 @@ struct RunOptions {
   /// `is_stopped` has an effect of the other options.
   Locator* locator = nullptr;
   /// If not null, receives which elements of each tensor argument the kernel has read: an entry for each element of memory
-  /// from the tensor's first to its last one. The kernel must be at tile level.
+  /// from the tensor's first to its last one. The kernel must be at tile level. Elements that would only replace others
+  /// outside of a tensor (FallbackReads) do not count.
   std::vector<std::vector<bool>>* reads = nullptr;
 };
 

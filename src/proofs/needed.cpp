@@ -11,6 +11,7 @@
 #include "ir/op_info.h"
 #include "ir/op_kind.h"
 #include "ir/tensor_view.h"
+#include "ir/views.h"
 #include "proofs/accesses.h"
 #include "proofs/instances.h"
 #include "proofs/proofs.h"
@@ -146,7 +147,7 @@ class NeededFinder {
   PointSet ReadBy(const AccessView& view) {
     if (view.tensor != tensor_) return {};
     sets_.Allow(kStepsOfQuestion);
-    PointSet read = instances_.RunsOf(view) & facts_;
+    PointSet read = instances_.RunsOf(view) & facts_ & WhereUsed(view.op->result());
     for (size_t d = 0; d < indices_.size(); ++d) {
       PointSet along = ReadAlong(view, d);
       if (along.known()) read &= along;
@@ -154,6 +155,44 @@ class NeededFinder {
     }
     read = instances_.WithFacts(read);
     return read.WithSome(read.Variables([&](const std::string& name) { return !IsKept(name); }));
+  }
+
+  /// Returns the points at which the value of a load is used; perhaps others, too. If all uses replace elements outside of a
+  /// tensor, as those of x[N - 1] in `x[i - 1 else x[N - 1]]`, these are the points at which the other index is outside.
+  PointSet WhereUsed(const ir::Value* value) {
+    PointSet used = instances_.None();
+    for (const ir::Use& use : value->uses()) {
+      PointSet by_user = WhereUsed(use);
+      if (!by_user.known() || used.pieces() + by_user.pieces() > kMostParts)
+        return instances_.All();
+      used |= by_user;
+    }
+    return used;
+  }
+
+  PointSet WhereUsed(const ir::Use& use) {
+    ir::Op* user = use.user;
+    std::optional<AccessView> view = FindAccess(user);
+    bool is_fallback = view && view->has_else() && user->kind() == ir::OpKind::Load &&
+                       use.operand == user->SegmentBegin(ir::LoadOp::at_otherwise);
+    if (!is_fallback) return {};
+    PointSet outside = WhereOutside(*view);
+    return outside.known() ? instances_.RunsOf(*view) & outside & WhereUsed(user->result())
+                           : PointSet();
+  }
+
+  /// Returns the points at which an index of the access is outside of its dimension; unknown if an index is not a sum.
+  PointSet WhereOutside(const AccessView& view) {
+    PointSet outside = instances_.None();
+    for (size_t d = 0; d < view.rank(); ++d) {
+      if (MayWrap(view, d)) return {};
+      Poly index = instances_.terms().PolyOfIndex(view, d);
+      if (!instances_.AffineOf(index).known()) return {};
+      outside |=
+          instances_.Compare(ir::CompareKind::Lt, index, 0) |
+          instances_.Compare(ir::CompareKind::Ge, index, instances_.terms().PolyOfDim(view, d));
+    }
+    return outside;
   }
 
   /// Returns the set in which the variable of a dimension is the index of the access, and in bounds.

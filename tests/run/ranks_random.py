@@ -39,7 +39,8 @@ def draw_read(draw, tensor, first, second):
         text = f"{factor}{name} + {draw.randint(-5, 5)}"
         return draw.choice([name, text, text, f"{text} + {other}", f"iota({name}) / 2", f"{name} + s"])
 
-    return f"{tensor}[{index(first, second)}, {index(second, first)} else 0.5]"
+    instead = draw.choice(["0.5", f"{tensor}[{index(first, second)}, {index(second, first)} else 0.5]"])
+    return f"{tensor}[{index(first, second)}, {index(second, first)} else {instead}]"
 
 
 def computed(draw, shape):

@@ -136,6 +136,43 @@ Place LocateScalar(Activation& here, const Instruction& instruction, const Tenso
   return {tensor.data + offset * static_cast<uint64_t>(Bytes(tensor.scalar)), -1, 0};
 }
 
+/// Records the elements that an execution of a load reads.
+class ReadRecord {
+ public:
+  ReadRecord(Core& core, const Instruction& instruction, const TensorValue& tensor)
+      : core_(core),
+        instruction_(instruction),
+        tensor_(tensor),
+        fallbacks_(core.facts.launch ? core.facts.launch->fallbacks.get() : nullptr),
+        is_fallback_(fallbacks_ && FallbackReads::IsFallback(instruction.op)) {
+    if (is_fallback_) fallbacks_->Begin(instruction.op);
+  }
+
+  /// The next element of the result is that at `address`. Returns false if that stops the core.
+  bool AddElement(const std::byte* address) { return Add({&tensor_, address}); }
+  /// It is element `n` of the operand `otherwise`.
+  bool AddOtherwise(size_t n) {
+    if (!fallbacks_) return true;
+    auto operand = static_cast<size_t>(instruction_.access->otherwise);
+    return Add(fallbacks_->At(instruction_.op->operand(operand), n));
+  }
+  /// It has no value.
+  void AddNone() { Add({}); }
+
+ private:
+  bool Add(const FallbackReads::Element& element) {
+    if (is_fallback_) fallbacks_->Add(instruction_.op, element);
+    return is_fallback_ || !element.address ||
+           Notes(core_, instruction_, *element.tensor, element.address, TouchKind::Read);
+  }
+
+  Core& core_;
+  const Instruction& instruction_;
+  const TensorValue& tensor_;
+  FallbackReads* fallbacks_;
+  bool is_fallback_;
+};
+
 void Record(Core& core, Activation& here, const Instruction& instruction, uint64_t bits) {
   ElementRead read{instruction.op, {}, bits};
   for (const DimPlan& dim : instruction.access->dims)
@@ -151,17 +188,20 @@ void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction)
   const AccessPlan& plan = *instruction.access;
   uint64_t& result = here.scalar(instruction.results[0]);
   if (!HasMemory(core, instruction, tensor)) return;
+  ReadRecord record(core, instruction, tensor);
   const uint64_t* mask = OptionalElements(here, instruction, plan.mask);
   if (mask && *mask == 0) {
+    record.AddNone();
     result = UnspecifiedBits(tensor.scalar);
     return;
   }
   Place place = LocateScalar(here, instruction, tensor);
   if (place.address) {
-    if (!Notes(core, instruction, tensor, place.address, TouchKind::Read)) return;
+    if (!record.AddElement(place.address)) return;
     result = ReadElement(place.address, tensor.scalar);
     if (core.reads) Record(core, here, instruction, result);
   } else if (plan.bounds_mode == ir::BoundsMode::Else) {
+    if (!record.AddOtherwise(0)) return;
     result = *OptionalElements(here, instruction, plan.otherwise);
   } else {
     ReportOutside(core, instruction, tensor, place);
@@ -193,19 +233,23 @@ void RunLoad(Core& core, Activation& here, const Instruction& instruction) {
   const uint64_t* mask = OptionalElements(here, instruction, plan.mask);
   const uint64_t* otherwise = OptionalElements(here, instruction, plan.otherwise);
   AccessRun run(here, instruction, tensor, ranges, extras);
+  ReadRecord record(core, instruction, tensor);
   auto result = MakeTile(ranges);
   uint64_t* out = result->elements.data();
   for (; !run.walk().done(); run.walk().Next(), ++out) {
     if (!MaskHolds(mask, run, 0)) {
+      record.AddNone();
       *out = UnspecifiedBits(tensor.scalar);
       continue;
     }
     Place place = run.Locate();
     if (place.address) {
-      if (!Notes(core, instruction, tensor, place.address, TouchKind::Read)) return;
+      if (!record.AddElement(place.address)) return;
       *out = ReadElement(place.address, tensor.scalar);
     } else if (plan.bounds_mode == ir::BoundsMode::Else) {
-      *out = otherwise[run.extra_offset(extras.size() - 1)];
+      size_t instead = run.extra_offset(extras.size() - 1);
+      if (!record.AddOtherwise(instead)) return;
+      *out = otherwise[instead];
     } else {
       return ReportOutside(core, instruction, tensor, place);
     }
