@@ -161,7 +161,7 @@ def other_arguments(caller):
     file = caller.interrupt("relaxed")
     refused(caller, "'cooling' is the same as when", "relaxed", STEPS, resume=file.name, cooling=0.5)
     caller.run("relaxed", STEPS)
-    refused(caller, "has the iteration in which", "relaxed", 5, resume=file.name)
+    refused(caller, "is at least the iteration in which", "relaxed", 5, resume=file.name)
     file.unlink()
 
 

@@ -87,7 +87,9 @@ void AssertReached(FunctionGen& gen, Value* continues, Value* first, Value* limi
                    std::string_view path) {
   ir::Builder& b = gen.builder;
   Value* begins = b.Eq(continues, b.Bool(false));
-  std::string text = fmt::format("the loop has the iteration in which '{}' was written", path);
+  std::string loop = limit->name().empty() ? "the loop has"
+                                           : fmt::format("'{}' is at least", limit->name().text());
+  std::string text = fmt::format("{} the iteration in which '{}' was written", loop, path);
   b.Create(OpKind::Assert, {{b.Or(begins, b.Le(first, limit))}, {}}, {},
            {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
 }
