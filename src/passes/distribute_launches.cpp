@@ -96,6 +96,23 @@ struct DistributedKernels {
   std::map<Name, GroupKernels> groups;  ///< by kernel
 };
 
+/// Says what to write instead of an access with an index that is not a sum.
+std::string HelpForRead(const Op* access, std::string_view tensor) {
+  bool has_remainder = std::ranges::any_of(access->operands(), [](const Value* operand) {
+    const Op* def = operand->def();
+    while (def && (def->kind() == OpKind::Cast || def->kind() == OpKind::Broadcast))
+      def = def->operand(0)->def();
+    return def && def->kind() == OpKind::Rem;
+  });
+  if (has_remainder)
+    return "for neighbors beyond the end of a dimension, use `else` instead of `%`: x[i + 1 else "
+           "x[0]], and x[i - 1 else x[N - 1]]";
+  return fmt::format(
+      "declare '{0}' without `by`, or copy it before the launch to a tensor without `by` that the "
+      "kernel reads: `copy({0}, …);`",
+      tensor);
+}
+
 class Distributor {
  public:
   Distributor(PassContext& context, ir::Function& program, DistributedKernels& kernels)
@@ -107,7 +124,8 @@ class Distributor {
         ops_(module_, tensors_) {}
 
   void Distribute() {
-    if (tensors_.empty() || !CheckUses(context_, program_, tensors_)) return;
+    if (tensors_.empty()) return WarnIfShared(context_, program_);
+    if (!CheckUses(context_, program_, tensors_)) return;
     for (Op* launch : OpsOfKind(program_, OpKind::Launch)) DistributeLaunch(launch);
     for (Op* copy : OpsOfKind(program_, OpKind::Copy)) DistributeCopy(copy);
     for (Op* copy : OpsOfKind(program_, OpKind::CopyBack)) DistributeCopyBack(copy);
@@ -390,10 +408,7 @@ class Distributor {
             .Report(diag::RankRead, context_.SpanOf(needed.unknown->loc()),
                     argument.tensor->name().text(), KernelOf(module_, launch))
             .Note(context_.SpanOf(launch->loc()), "it is launched here")
-            .Help(
-                fmt::format("declare '{0}' without `by`, or copy it before the launch to a tensor "
-                            "without `by` that the kernel reads: `copy({0}, …);`",
-                            argument.tensor->name().text()));
+            .Help(HelpForRead(needed.unknown, argument.tensor->name().text()));
         return std::nullopt;
       }
       needs.push_back({argument, std::move(needed.parts)});

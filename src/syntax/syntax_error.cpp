@@ -101,6 +101,16 @@ class Advisor {
     if (TokenIs(KdlLexer::COMMA) && Wants(KdlLexer::RBRACK)) {
       return "put `else` and its value after the last index: x[i, j else v]";
     }
+    if (TokenIs(KdlLexer::AT))
+      return fmt::format(
+          "put @{0} at the end of the loop's head: `spmd for i in N by 64 @{0} {{ … }}`",
+          TextAt(index + 1));
+    if (error_.previous != nullptr && TypeBeforeIs({KdlLexer::BY}) && Wants(KdlLexer::LPAREN) &&
+        !expression)
+      return "put an entry for each dimension in parentheses: its size, or `_` if it is not "
+             "distributed, as in `by (M, _)`";
+    if (TokenIs(KdlLexer::BY) && Wants(KdlLexer::ON))
+      return "name a device with ranks before `by`: `on grid by (M, _)`";
     bool contract = Text(error_.token) == "requires" || Text(error_.token) == "ensures";
     if (contract && Wants(KdlLexer::LBRACE)) return "put contracts after the body of the kernel";
     if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ARROW)) {

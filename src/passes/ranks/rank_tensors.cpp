@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ir/op_info.h"
 #include "passes/diagnostics.h"
@@ -65,6 +66,31 @@ std::string UnsupportedUse(const Op* op, const RankTensors& tensors) {
   }
 }
 
+/// Returns what to write after the type of a tensor that is distributed in this way: `on grid by (M, _)`.
+std::string PlacementText(const Value* tensor, const ir::RankDistribution& distribution,
+                          Name device) {
+  std::string entries;
+  for (size_t d = 0; d < distribution.size(); ++d) {
+    const ir::RankDimension& dim = distribution[d];
+    entries += d > 0 ? ", " : "";
+    entries += dim.is_distributed() ? ToString(tensor->type()->dims[d]) : "_";
+    if (dim.block > 0) entries += fmt::format(": {}", dim.block);
+  }
+  return fmt::format("on {} by ({})", device.text(), entries);
+}
+
+/// Says how to declare the second of two tensors that are exchanged, or the first one if only the second one is distributed.
+std::string HelpForSwap(const Op* swap, const RankTensors& tensors) {
+  const Value* like = swap->operand(0);
+  const Value* other = swap->operand(1);
+  if (!tensors.FindDistribution(like)) std::swap(like, other);
+  std::vector<std::string> dims;
+  for (Size dim : other->type()->dims) dims.push_back(ToString(dim));
+  return fmt::format("declare '{0}' like '{1}': `let {0}: {2}[{3}] {4};`", other->name().text(),
+                     like->name().text(), Spelling(other->type()->scalar), fmt::join(dims, ", "),
+                     PlacementText(like, *tensors.FindDistribution(like), tensors.device));
+}
+
 }  // namespace
 
 const ir::RankDistribution* RankTensors::FindDistribution(const Value* tensor) const {
@@ -84,19 +110,40 @@ RankTensors FindRankTensors(const ir::Function& program) {
   return tensors;
 }
 
+void WarnIfShared(PassContext& context, const ir::Function& program) {
+  for (const ir::Device& device : context.module.devices) {
+    const Op* user = device.has_ranks ? UserOf(program, device.name) : nullptr;
+    if (!user || user->loc().line == 0) continue;  // the driver's own program runs a single kernel
+    context.diagnostics
+        .Report(diag::NothingDistributed, context.SpanOf(user->loc()), program.base_name(),
+                device.name.text())
+        .Help(fmt::format("distribute the tensors that launches write: `let x: f32[M, N] on {} by "
+                          "(M, _);`",
+                          device.name.text()));
+    return;
+  }
+}
+
 bool CheckUses(PassContext& context, const ir::Function& program, const RankTensors& tensors) {
   if (!HasOneDevice(context, program, tensors)) return false;
   bool supported = true;
   for (const Value* tensor : tensors.all) {
     for (const ir::Use& use : tensor->uses()) {
       std::string what = UnsupportedUse(use.user, tensors);
-      if (what.empty()) continue;
+      // Only the first one of two tensors that are exchanged is reported.
+      bool is_second = use.user->kind() == OpKind::Swap && use.operand > 0 &&
+                       tensors.FindDistribution(use.user->operand(0));
+      if (what.empty() || is_second) {
+        supported &= what.empty();
+        continue;
+      }
       supported = false;
       Diagnostic& report = context.diagnostics.Report(
           diag::RankUse, context.SpanOf(use.user->loc()), tensor->name().text(), what);
-      if (use.user->kind() != OpKind::Swap)
-        report.Help(fmt::format("declare another tensor without `by`, and write `copy({}, …);`",
-                                tensor->name().text()));
+      report.Help(use.user->kind() == OpKind::Swap
+                      ? HelpForSwap(use.user, tensors)
+                      : fmt::format("declare another tensor without `by`, and write `copy({}, …);`",
+                                    tensor->name().text()));
     }
   }
   return supported;

@@ -23,6 +23,9 @@ struct RankTensors {
 };
 RankTensors FindRankTensors(const ir::Function& program);
 
+/// Warns if a program without distributed tensors uses a device with ranks.
+void WarnIfShared(PassContext& context, const ir::Function& program);
+
 /// Returns whether the program uses its distributed tensors only in ways that are supported, and no other device. Reports
 /// an error for each other use.
 bool CheckUses(PassContext& context, const ir::Function& program, const RankTensors& tensors);

@@ -173,7 +173,14 @@ Affine CheckQuotient(FunctionState& state, const BinaryExpr& binary) {
   bool positive = divisor.terms.empty() && IsStatic(state, divisor.offset) &&
                   (!IsConstant(divisor.offset) || divisor.offset->value > 0);
   if (!positive) {
-    state.diagnostics.Report(diag::DivisorInIndex, binary.rhs->span, Quote(state, binary.rhs));
+    std::string divisor_text = Quote(state, binary.rhs);
+    Diagnostic& report =
+        state.diagnostics.Report(diag::DivisorInIndex, binary.rhs->span, divisor_text);
+    if (binary.op == BinaryOp::Rem && divisor.terms.empty() && !IsConstant(divisor.offset))
+      report.Help(fmt::format(
+          "for neighbors beyond the end of a dimension, use `else`: x[i + 1 else x[0]], "
+          "and x[i - 1 else x[{} - 1]]",
+          divisor_text));
     return {};
   }
   return ValueTerm(state, &binary, true);

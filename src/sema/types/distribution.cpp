@@ -35,11 +35,20 @@ std::string ShapeText(const std::vector<int64_t>& shape, size_t count) {
   return text;
 }
 
+/// Returns whether the expression is a name that nothing has, such as that of a loop variable of a kernel, or `auto`.
+bool IsUnknown(const FunctionState& state, const syntax::Expr* expr) {
+  const auto* name = syntax::DynAs<syntax::NameExpr>(expr);
+  return syntax::DynAs<syntax::AutoLit>(expr) != nullptr ||
+         (name != nullptr && state.scopes.Find(name->name) == nullptr);
+}
+
 /// Returns whether the entry is the size of dimension `d`. Reports an error if it is not.
 bool IsSizeOf(FunctionState& state, std::string_view name, const syntax::DistributedDim& dim,
               const Type& type, size_t d) {
-  Size size = CheckSize(state, dim.size, "a distributed dimension");
-  if (size == nullptr || size == type.dims[d]) return size != nullptr;
+  if (!IsUnknown(state, dim.size)) {
+    Size size = CheckSize(state, dim.size, "a distributed dimension");
+    if (size == nullptr || size == type.dims[d]) return size != nullptr;
+  }
   state.diagnostics
       .Report(diag::ByDimension, dim.span, Quote(state, dim.size), d, name, ToString(type.dims[d]))
       .Help(fmt::format("write {}, or `_` if this dimension is not distributed",
