@@ -210,8 +210,8 @@ namespace {
 /// Returns a line for each tensor and cause with what the ranks of this process have sent.
 std::string TrafficText(const LocalRanks& ranks, const RankTrafficTable& traffic) {
   if (ranks.count() == 1) return "";
-  std::string text =
-      fmt::format("{} ranks, {} in this process\n", ranks.count(), ranks.end - ranks.first);
+  std::string text = fmt::format("{} ranks, {} in this process, sent{}\n", ranks.count(),
+                                 ranks.end - ranks.first, traffic.empty() ? " nothing" : ":");
   for (const auto& [key, sent] : traffic)
     text += fmt::format("{}: {}: {} messages, {} bytes\n", key.first, key.second, sent.messages,
                         sent.bytes);
