@@ -263,7 +263,8 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
       !options.html.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--html",
                        "--workspace, --placement, --communication, --perf or --asm");
-  constexpr std::string_view kOnlyCommunication[] = {"program", "set", "arg", "ranks", "times"};
+  constexpr std::string_view kOnlyCommunication[] = {"program", "set",   "arg",
+                                                     "ranks",   "times", "iterations"};
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);
     if (info == nullptr || info->commands == kAllCommands || info->name == "all") continue;

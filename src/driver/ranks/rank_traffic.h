@@ -11,6 +11,12 @@ namespace kdl::driver {
 struct RankTraffic {
   int64_t bytes = 0;
   int64_t messages = 0;
+
+  RankTraffic& operator+=(const RankTraffic& other) {
+    bytes += other.bytes;
+    messages += other.messages;
+    return *this;
+  }
 };
 
 /// What the ranks of this process have sent, by tensor and cause.

@@ -85,7 +85,7 @@ std::optional<std::vector<int64_t>> ReadShape(std::string_view text) {
 
 /// Returns what is wrong with the shape in a value such as `ranks?count=2x4`, or an empty string.
 std::string ShapeFault(const std::optional<std::vector<int64_t>>& shape, const ir::Device& device) {
-  if (!shape) return "expected `ranks`, or `ranks?count=` and a number or shape";
+  if (!shape) return "expected a number such as 8, or a shape such as 2x4";
   if (!IsRankShape(*shape)) return fmt::format("a device has 1 to {} ranks", kMostRanks);
   size_t axes = device.rank_shape.size();
   if (shape->size() == 1 || shape->size() == axes) return "";
@@ -98,17 +98,13 @@ bool BindRanks(ir::Device& device, const std::string& value, DiagnosticEngine& d
   constexpr std::string_view kCounted = "ranks?count=";
   if (value == "ranks") return true;
   std::string name = NameInSource(device.name.text());
-  std::optional<std::vector<int64_t>> shape;
-  if (value.starts_with(kCounted)) shape = ReadShape(value.substr(kCounted.size()));
-  if (std::string fault = ShapeFault(shape, device); !fault.empty()) {
-    diagnostics.Report(diag::RanksSpec, {}, value, name, fault)
-        .Help(fmt::format("use --device {}=ranks?count=4, which has 4 ranks in one process", name));
-    return false;
-  }
-  device.rank_count = 1;
-  for (int64_t along : *shape) device.rank_count *= along;
-  if (shape->size() > 1) device.rank_shape = *std::move(shape);
-  return true;
+  std::string fault = value.starts_with(kCounted)
+                          ? SetRanks(device, std::string_view(value).substr(kCounted.size()))
+                          : "expected `ranks`, or `ranks?count=` and a number or shape";
+  if (fault.empty()) return true;
+  diagnostics.Report(diag::RanksSpec, {}, value, name, fault)
+      .Help(fmt::format("use --device {}=ranks?count=4, which has 4 ranks in one process", name));
+  return false;
 }
 
 /// Sets the spec of a device, or the number of its ranks.
@@ -224,19 +220,38 @@ std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& 
   return std::nullopt;
 }
 
-std::optional<RankGrid> GridOf(const ir::Device& device, int64_t count,
-                               DiagnosticEngine& diagnostics) {
+std::string SetRanks(ir::Device& device, std::string_view text) {
+  std::optional<std::vector<int64_t>> shape = ReadShape(text);
+  if (std::string fault = ShapeFault(shape, device); !fault.empty()) return fault;
+  device.rank_count = 1;
+  for (int64_t along : *shape) device.rank_count *= along;
+  if (shape->size() > 1) device.rank_shape = *std::move(shape);
+  return "";
+}
+
+std::optional<RankGrid> GridOf(const ir::Device& device, int64_t count) {
   if (device.rank_shape.empty()) return RankGrid({count});
   if (count == 1) return RankGrid();
   RankGrid grid(device.rank_shape);
-  if (grid.count() == count) return grid;
-  std::string name = NameInSource(device.name.text());
-  std::string shape = fmt::format("{}", fmt::join(device.rank_shape, ", "));
-  diagnostics.Report(diag::RanksShape, {}, name, shape, grid.count(), count)
-      .Help(
-          fmt::format("start {} processes, or declare `device {} = ranks(…);` with a product of {}",
-                      grid.count(), name, count));
+  return grid.count() == count ? std::optional(grid) : std::nullopt;
+}
+
+std::optional<RankGrid> GridOf(const ir::Device& device, int64_t count,
+                               DiagnosticEngine& diagnostics) {
+  std::optional<RankGrid> grid = GridOf(device, count);
+  if (grid) return grid;
+  ReportRanksShape(device, count, diagnostics)
+      .Help(fmt::format(
+          "start {} processes, or declare `device {} = ranks(…);` with a product of {}",
+          RankGrid(device.rank_shape).count(), NameInSource(device.name.text()), count));
   return std::nullopt;
+}
+
+Diagnostic& ReportRanksShape(const ir::Device& device, int64_t count,
+                             DiagnosticEngine& diagnostics) {
+  return diagnostics.Report(diag::RanksShape, {}, NameInSource(device.name.text()),
+                            fmt::format("{}", fmt::join(device.rank_shape, ", ")),
+                            RankGrid(device.rank_shape).count(), count);
 }
 
 std::string PlaceOfKernel(const ir::Module& module, const std::string& target,

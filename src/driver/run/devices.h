@@ -31,10 +31,19 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
                                         const std::vector<std::string>& bindings,
                                         DiagnosticEngine& diagnostics);
 
-/// Returns the grid of the device's ranks if there are `count` of them. One rank has all positions. Reports an error if the
-/// declared shape has another number of ranks.
+/// Gives a device the number or the shape of ranks in a text such as `8` or `2x4`. Returns what is wrong with the text, or an
+/// empty string.
+std::string SetRanks(ir::Device& device, std::string_view text);
+
+/// Returns the grid of the device's ranks if there are `count` of them, or nothing if the declared shape has another number of
+/// ranks. One rank has all positions.
+std::optional<RankGrid> GridOf(const ir::Device& device, int64_t count);
+/// The same for `count` processes, and reports an error if the shape has another number of ranks.
 std::optional<RankGrid> GridOf(const ir::Device& device, int64_t count,
                                DiagnosticEngine& diagnostics);
+/// Reports that the declared shape of a device does not have `count` ranks.
+Diagnostic& ReportRanksShape(const ir::Device& device, int64_t count,
+                             DiagnosticEngine& diagnostics);
 
 /// A device name that represents all devices.
 inline constexpr const char* kAnyDevice = "";

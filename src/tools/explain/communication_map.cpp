@@ -13,11 +13,6 @@ namespace {
 
 using driver::RankTraffic;
 
-void Add(RankTraffic& sum, const RankTraffic& sent) {
-  sum.bytes += sent.bytes;
-  sum.messages += sent.messages;
-}
-
 std::vector<ProgramNumber> NumbersOf(const ir::Function& program,
                                      const driver::BoundProgram& bound) {
   std::vector<ProgramNumber> numbers;
@@ -57,7 +52,7 @@ Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir:
       auto pair = static_cast<int64_t>(n);
       const RankTraffic& sent = traffic.pairs[n];
       if (sent.messages > 0) row.pairs.push_back({pair / groups.count, pair % groups.count, sent});
-      Add(row.sent, sent);
+      row.sent += sent;
     }
   }
   return report;
@@ -65,14 +60,14 @@ Result<CommunicationReport> MapCommunication(const ir::Module& module, const ir:
 
 RankTraffic TotalTraffic(const CommunicationReport& report) {
   RankTraffic sum;
-  for (const TensorTraffic& row : report.tensors) Add(sum, row.sent);
+  for (const TensorTraffic& row : report.tensors) sum += row.sent;
   return sum;
 }
 
 std::vector<PairTraffic> TotalPairs(const CommunicationReport& report) {
   std::map<std::pair<int64_t, int64_t>, RankTraffic> sums;
   for (const TensorTraffic& row : report.tensors) {
-    for (const PairTraffic& pair : row.pairs) Add(sums[{pair.from, pair.to}], pair.sent);
+    for (const PairTraffic& pair : row.pairs) sums[{pair.from, pair.to}] += pair.sent;
   }
   std::vector<PairTraffic> pairs;
   for (const auto& [pair, sent] : sums) pairs.push_back({pair.first, pair.second, sent});

@@ -9,6 +9,7 @@
 #include "driver/run/arguments.h"
 #include "ir/module.h"
 #include "support/result.h"
+#include "tools/explain/remedies.h"
 #include "tools/explain/scaling.h"
 
 namespace kdl::tools {
@@ -47,10 +48,14 @@ struct CommunicationReport {
   int64_t ranks_of_group =
       1;  ///< more than 1 if there are so many ranks that not all pairs are counted apart
   std::vector<ProgramNumber> numbers;
+  /// The lines of the loops whose end depends on elements of tensors, and how many iterations of each are assumed.
+  std::vector<uint32_t> assumed_lines;
+  int64_t iterations = 1;
   std::vector<TensorTraffic> tensors;  ///< sorted by name and cause
   int64_t owned_bytes =
       0;                   ///< the most that a rank owns of the tensors that exist at the same time
   int64_t held_bytes = 0;  ///< the most that a rank has of others at the same time
+  std::vector<Remedy> remedies;       ///< declarations with which the ranks send less
   std::vector<ScalingPoint> scaling;  ///< the predicted times, if --times is given
 };
 

@@ -20,6 +20,18 @@ std::string NumbersText(const CommunicationReport& report) {
   return text;
 }
 
+/// Says what is assumed about loops whose end is not known.
+std::string AssumedText(const CommunicationReport& report) {
+  if (report.assumed_lines.empty()) return "";
+  bool is_one = report.assumed_lines.size() == 1;
+  return fmt::format(
+      "assumed: {} iteration{} of {} in line{} {}, whose end depends on elements of tensors; for "
+      "another number: --iterations N\n",
+      report.iterations, report.iterations == 1 ? "" : "s",
+      is_one ? "the loop" : "each of the loops", is_one ? "" : "s",
+      fmt::join(report.assumed_lines, ", "));
+}
+
 std::string TensorsText(const CommunicationReport& report) {
   size_t name = std::string_view("tensor").size();
   size_t cause = std::string_view("cause").size();
@@ -58,6 +70,17 @@ std::string RemarksText(const CommunicationReport& report) {
   return text;
 }
 
+std::string RemediesText(const CommunicationReport& report) {
+  std::string text;
+  for (const Remedy& remedy : report.remedies) {
+    bool is_first = text.empty();
+    text += fmt::format("remark: {}declare '{}' with `{}`: the ranks then send {} bytes in total\n",
+                        is_first ? "" : "also ", fmt::join(remedy.tensors, "' and '"),
+                        remedy.placement, remedy.sent.bytes);
+  }
+  return text;
+}
+
 /// Returns a table with the bytes that the rank of a row sends to the rank of a column.
 std::string PairsText(const CommunicationReport& report) {
   std::vector<PairTraffic> pairs = TotalPairs(report);
@@ -86,12 +109,13 @@ nlohmann::ordered_json SentJson(const driver::RankTraffic& sent) {
 }  // namespace
 
 std::string ReportText(const CommunicationReport& report) {
-  std::string text =
-      fmt::format("communication in {}: program {} on {} rank{}{}\n\n", report.file, report.program,
-                  report.ranks, report.ranks == 1 ? "" : "s", NumbersText(report));
+  std::string text = fmt::format(
+      "communication in {}: program {} on {} rank{}{}\n{}\n", report.file, report.program,
+      report.ranks, report.ranks == 1 ? "" : "s", NumbersText(report), AssumedText(report));
   text += TotalTraffic(report).messages == 0
               ? "nothing is sent\n"
-              : TensorsText(report) + MemoryText(report) + RemarksText(report) + PairsText(report);
+              : TensorsText(report) + MemoryText(report) + RemarksText(report) +
+                    RemediesText(report) + PairsText(report);
   return report.scaling.empty() ? text : text + "\n" + ScalingText(report.scaling);
 }
 
@@ -100,6 +124,7 @@ std::string CommunicationJson(const CommunicationReport& report) {
                                  {"ranks", report.ranks},
                                  {"ranks_of_group", report.ranks_of_group}};
   for (const ProgramNumber& number : report.numbers) json["numbers"][number.name] = number.value;
+  if (!report.assumed_lines.empty()) json["assumed_iterations"] = report.iterations;
   json["bytes_owned_by_one_rank"] = report.owned_bytes;
   json["bytes_of_others_in_one_rank"] = report.held_bytes;
   json["tensors"] = nlohmann::ordered_json::array();
@@ -114,6 +139,10 @@ std::string CommunicationJson(const CommunicationReport& report) {
     }
     json["tensors"].push_back(std::move(entry));
   }
+  for (const Remedy& remedy : report.remedies)
+    json["remedies"].push_back({{"tensors", remedy.tensors},
+                                {"placement", remedy.placement},
+                                {"bytes", remedy.sent.bytes}});
   for (const ScalingPoint& point : report.scaling)
     json["predicted_times"].push_back({{"ranks", point.ranks},
                                        {"seconds", point.seconds},

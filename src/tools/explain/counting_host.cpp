@@ -21,8 +21,6 @@ using interp::TensorId;
 namespace {
 
 constexpr int64_t kMostGroups = 256;
-/// A program that executes more ops is refused after a few seconds. A launch on 4,096 ranks takes about 160,000.
-constexpr int64_t kMostOperations = int64_t{1} << 28;
 
 }  // namespace
 
@@ -246,13 +244,13 @@ void CountingHost::CountReceived(CountedTensor& tensor, CountedTraffic& traffic,
 }
 
 Status Count(const ir::Module& module, const ir::Function& program,
-             const driver::BoundProgram& bound, CountingHost& host) {
+             const driver::BoundProgram& bound, CountingHost& host, int64_t most_operations) {
   auto add = [&](const driver::BoundArgument& argument) -> Result<TensorId> {
     return host.Add(argument.name, argument.tensor.scalar, argument.tensor.shape);
   };
   Result<interp::ProgramArguments> arguments = driver::MakeProgramArguments(program, bound, add);
   if (!arguments.ok()) return arguments.failure();
-  return interp::RunProgram(module, program, *arguments, host, kMostOperations);
+  return interp::RunProgram(module, program, *arguments, host, most_operations);
 }
 
 }  // namespace kdl::tools

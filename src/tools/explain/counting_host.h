@@ -175,8 +175,12 @@ class CountingHost final : public driver::GridHost<interp::ProgramHost> {
   std::map<std::string, double, std::less<>> points_;
 };
 
-/// Executes a program on the host, with the sizes and numbers of `bound`.
+/// The most ops that a program may execute, which takes a few seconds. A launch on 4,096 ranks takes about 160,000.
+inline constexpr int64_t kMostOperations = int64_t{1} << 28;
+
+/// Executes a program on the host, with the sizes and numbers of `bound`. Fails if it takes more than `most_operations`.
 Status Count(const ir::Module& module, const ir::Function& program,
-             const driver::BoundProgram& bound, CountingHost& host);
+             const driver::BoundProgram& bound, CountingHost& host,
+             int64_t most_operations = kMostOperations);
 
 }  // namespace kdl::tools
