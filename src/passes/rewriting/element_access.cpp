@@ -75,13 +75,14 @@ DimOfAccess DimOf(ir::Builder& b, const ElementAccess& access, size_t d) {
   return {dim, b.SizeValue(access.tensor->type()->dims[d]), is_walked};
 }
 
-/// Returns whether the index is in bounds, or null if it always is.
+/// Returns whether the index is in bounds, or null if it always is. No size is negative, so as an unsigned number, a negative
+/// index is not below the bound.
 Value* IsIndexInside(ir::Builder& b, const ElementAccess& access, const DimOfAccess& dim) {
-  Value* inside = nullptr;
   Value* index = IndexValue(b, dim.dim, access.index);
-  if (!dim.IsFromZero()) inside = b.Ge(index, b.I64(0));
-  if (!dim.IsBelowBound()) inside = And(b, inside, b.Lt(index, dim.bound));
-  return inside;
+  if (dim.IsFromZero()) return dim.IsBelowBound() ? nullptr : b.Lt(index, dim.bound);
+  if (dim.IsBelowBound()) return b.Ge(index, b.I64(0));
+  Value* number = b.Cast(index, Scalar::U64);
+  return b.Lt(number, b.Cast(dim.bound, Scalar::U64));
 }
 
 /// Emits, for each lane of an access, whether its index is in bounds. For that it compares integers that are as narrow
