@@ -2,14 +2,16 @@
 
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <utility>
 #include <vector>
+
+#include "codegen/llvm/optimize/long_functions.h"
 
 // Expands a masked access to a loop over the lanes that the mask selects. The loop copies one element after
 // another between memory and a vector on the stack:
@@ -55,8 +57,9 @@ bool IsNative(const llvm::TargetTransformInfo& processor, const Access& access) 
                        : processor.isLegalMaskedLoad(access.type(), access.align());
 }
 
-bool HasMaskRegisters(const llvm::TargetMachine& machine) {
-  return machine.getMCSubtargetInfo()->checkFeatures("+avx512vl");
+/// Functions of several processor levels can be in one module.
+bool HasMaskRegisters(const llvm::TargetMachine& machine, const llvm::Function& function) {
+  return machine.getSubtargetImpl(function)->checkFeatures("+avx512vl");
 }
 
 /// Returns the accesses to expand: those that are not instructions, and stores in parts.
@@ -204,13 +207,12 @@ void MakeLoop(const Access& access, bool in_parts) {
 
 void MakeMaskLoops(llvm::Module& module, llvm::FunctionAnalysisManager& analyses,
                    const llvm::TargetMachine& machine) {
-  // Longer functions, such as those of products, have many masked stores that few iterations reach.
-  constexpr unsigned kShort = 1500;  // instructions
-  bool may_part = machine.getTargetTriple().isX86() && !HasMaskRegisters(machine);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     const auto& processor = analyses.getResult<llvm::TargetIRAnalysis>(function);
-    bool in_parts = may_part && function.getInstructionCount() <= kShort;
+    // Long functions, such as those of products, have many masked stores that few iterations reach.
+    bool in_parts = machine.getTargetTriple().isX86() && !HasMaskRegisters(machine, function) &&
+                    !IsLong(function);
     for (const Access& access : MaskedAccesses(function, processor, in_parts))
       MakeLoop(access, in_parts);
     analyses.invalidate(function, llvm::PreservedAnalyses::none());

@@ -26,6 +26,7 @@
 #include "codegen/llvm/optimize/narrow_loads.h"
 #include "codegen/llvm/optimize/reduce_strength.h"
 #include "codegen/llvm/optimize/share_addresses.h"
+#include "codegen/llvm/optimize/share_loops.h"
 #include "codegen/llvm/optimize/split_functions.h"
 #include "codegen/llvm/optimize/widen_half.h"
 #include "support/check.h"
@@ -86,7 +87,10 @@ llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors,
   if (triple.isX86()) improve.addPass(ReduceStrength());
   llvm::ModulePassManager passes;
   passes.addPass(ForEachFunction(std::move(simplify)));
-  if (triple.isX86() || triple.isAArch64()) passes.addPass(SplitFunctions());
+  if (triple.isX86() || triple.isAArch64()) {
+    passes.addPass(ShareLoops());
+    passes.addPass(SplitFunctions());
+  }
   passes.addPass(ForEachFunction(std::move(improve)));
   return passes;
 }

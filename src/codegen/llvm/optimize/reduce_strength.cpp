@@ -17,6 +17,8 @@
 #include <optional>
 #include <vector>
 
+#include "codegen/llvm/optimize/long_functions.h"
+
 namespace kdl::codegen {
 
 namespace {
@@ -242,8 +244,7 @@ class ReduceLoop : public llvm::PassInfoMixin<ReduceLoop> {
 
 llvm::PreservedAnalyses ReduceStrength::run(llvm::Function& function,
                                             llvm::FunctionAnalysisManager& analyses) {
-  constexpr unsigned kShort = 1500;  // instructions
-  if (function.getInstructionCount() > kShort) return llvm::PreservedAnalyses::all();
+  if (IsLong(function)) return llvm::PreservedAnalyses::all();
   HiddenQuotients quotients;
   quotients.Hide(function);
   llvm::PreservedAnalyses kept;
