@@ -256,10 +256,24 @@ class RowKeeper {
             const std::vector<Row>& rows)
       : kernel_(kernel), block_(block), rows_(rows), b_(module) {}
 
-  /// Emits a version of the block for rows of up to `kKeptRowBytes`, one for rows of up to twice as many bytes, and so on up
-  /// to `most_bytes`.
-  void KeepRows(int64_t most_bytes) {
-    if (MostColumns(most_bytes) < kLongRow) return;
+  /// Emits versions of the block for rows that fit into `kKeptRowBytes`, into twice as many bytes, and so on up to
+  /// `most_bytes`. Returns the bytes of workgroup memory that they need together, which are at most `room`.
+  int64_t KeepRows(int64_t most_bytes, int64_t room) {
+    int64_t needed = 0;
+    std::vector<int64_t> lengths;
+    for (int64_t bytes = kKeptRowBytes; bytes <= most_bytes; bytes *= 2) {
+      if (MostColumns(bytes) < kLongRow || needed + bytes + kSumBytes > room) continue;
+      needed += bytes + kSumBytes;
+      lengths.push_back(MostColumns(bytes));
+    }
+    if (!lengths.empty()) EmitVersions(lengths);
+    return needed;
+  }
+
+ private:
+  /// Emits a version of the block for each of the lengths, which rows of the version have at most. Longer rows and short ones
+  /// are not kept.
+  void EmitVersions(const std::vector<int64_t>& lengths) {
     bool has_own_blocks = block_.loop()->results().empty() && block_.blocks().size() == 1 &&
                           block_.UsesOnlyRows() && block_.WritesForItself();
     b_.StandAt(has_own_blocks ? block_.loop() : block_.loop()->region()->terminator());
@@ -269,9 +283,8 @@ class RowKeeper {
     }
     if (has_own_blocks) NoteBusyCores();
     ir::Region* others = nullptr;
-    for (int64_t bytes = kKeptRowBytes, least = kLongRow; bytes <= most_bytes; bytes *= 2) {
-      int64_t most = MostColumns(bytes);
-      if (most < least) continue;
+    int64_t least = kLongRow;
+    for (int64_t most : lengths) {
       Op* branch = passes::MakeBranch(b_, AreBetween(least, most));
       b_.SetInsertionPoint(branch->region(0)->terminator());
       has_own_blocks ? RowsOfCore(most) : RowsOfBlock(most);
@@ -283,7 +296,6 @@ class RowKeeper {
     for (Op* op : block_.body()) MoveInto(others, op);
   }
 
- private:
   static Size Columns(const Row& row) { return row.tensor->type()->dims.back(); }
 
   /// Returns how many columns rows with so many bytes have at most.
@@ -413,11 +425,14 @@ void RunKeepRows(PassContext& context, ir::Function& kernel) {
   if (facts.multiprocessor_bytes == 0 || facts.copy_bytes == 0) return;
   int64_t most_bytes =
       std::max(kKeptRowBytes, facts.multiprocessor_bytes / kLeastWorkgroups - kSumBytes);
+  // Although a launch uses only one version, buffers that do not fit together would be in global memory.
+  int64_t room = facts.workgroup_bytes;
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     if (!loop->HasAttr(AttrKey::Blocks)) continue;
     SpmdBlock block(kernel, loop);
     std::vector<Row> rows = block.RowsReadAgain();
-    if (!rows.empty()) RowKeeper(context.module, kernel, block, rows).KeepRows(most_bytes);
+    if (!rows.empty())
+      room -= RowKeeper(context.module, kernel, block, rows).KeepRows(most_bytes, room);
   }
   ReduceBlocksTogether(context.module, kernel);
   StoreBlocksTogether(context.module, kernel);

@@ -111,12 +111,16 @@ class StoreLoop {
       if (op->kind() != OpKind::Element || op->operand(1) != Column()) continue;
       const Op* load = op->operand(0)->def();
       bool is_row = load && load->kind() == OpKind::Elementwise && load->operands().size() == 1;
-      if (is_row && Domain(load->operand(0)) == Domain(block_)) row_ = load->operand(0);
+      if (is_row && IsWhole(load->operand(0)->def())) row_ = load->operand(0);
     }
     return row_ != nullptr;
   }
 
-  Size Domain(const Value* block) const { return kernel_.axis(block->type()->axes[0]).domain; }
+  /// Returns whether the op makes a block of all columns over which the loop runs.
+  bool IsWhole(const Op* block) const {
+    return block && block->kind() == OpKind::MakeBlock && ConstantOf(block->operand(0)) == 0 &&
+           block->operand(1) == loop_->operand(ir::LoopOp::at_hi);
+  }
 
   /// Returns whether the op does not depend on what it does at other points, nor on their order.
   bool IsApart(const Op* op) const {
