@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/op_info.h"
 #include "ir/op_kind.h"
 #include "targets/cpu/analysis/live_vectors.h"
 #include "targets/cpu/expand/elementwise_body.h"
@@ -49,6 +50,28 @@ bool HasPanels(const Op* elementwise) {
   return std::ranges::any_of(elementwise->results(), IsInPanels);
 }
 
+/// Whether a vector load begins at a constant distance from the points, as `x[i + 1]` does.
+bool IsShifted(const LastAxis& last, const Op* op) {
+  if (op->kind() != OpKind::Load || last.IsInvariant(op)) return false;
+  ir::Access access = op->attr<AttrKey::Access>();
+  return !access.dims.empty() && !IsConstant(access.dims.back().offset, 0);
+}
+
+/// Whether the time of the loop is that of loads, several of which are not aligned whatever the addresses of the tensors are. As
+/// vectors of a cache line, all of these would access two lines, and as vectors of half a line, every second one does.
+bool CrossesLines(const Op* elementwise, const LastAxis& last) {
+  int64_t shifted = 0;
+  int64_t loads = 0;
+  int64_t computed = 0;
+  for (const Op* op : *elementwise->region()) {
+    if (last.IsInvariant(op)) continue;
+    if (IsShifted(last, op)) ++shifted;
+    if (op->kind() == OpKind::Load) ++loads;
+    if (op->info().is_computed()) ++computed;
+  }
+  return shifted >= 2 && 2 * loads >= computed;
+}
+
 }  // namespace
 
 /// Whether the body has an fma for which the processor has no instruction, and vectors may take two registers.
@@ -65,6 +88,9 @@ int64_t ElementwiseLoopBody::Lanes() const {
   // Without its instruction, an fma is a sequence of 20 to 40 instructions, most of which wait for the one before. The
   // sequences of two registers run at the same time (tests/bench/NOTES.md, "Two vectors of fma at a time").
   if (HasSlowFma() && e_.Extent(axes_.back()) >= 4 * lanes) return 2 * lanes;
+  bool is_plain = folds_.empty() && !last_.scan_axis() && last_.step_groups().empty();
+  bool fills_line = lanes * last_.ChunkBytes() >= e_.facts.cache_line_bytes;
+  if (is_plain && fills_line && CrossesLines(elementwise_, last_)) return lanes / 2;
   if (!OnlyAsks(elementwise_)) return lanes;
   int64_t most = std::min(e_.facts.cache_line_bytes / last_.Bytes(), e_.Extent(axes_.back()));
   return std::max(lanes, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));

@@ -145,7 +145,8 @@ class LoopNotes {
 
   void FindInVectors(double elements) {
     int64_t extent = e_.Extent(body_.axes().back());
-    if (last_.Vectorizes() && elements < cost_.lanes) {
+    bool is_short = static_cast<double>(extent) < cost_.lanes;
+    if (last_.Vectorizes() && is_short && elements < cost_.lanes) {
       Effect effect{.lanes = cost_.body * (1 - elements / cost_.lanes)};
       bool has_loop = static_cast<double>(extent) <= elements;  // around each vector
       if (has_loop) effect.more = remark::FewLanes.cycles;
