@@ -2,7 +2,8 @@
 """Starts the processes of a program over ranks with different arguments, with Open MPI and MPICH.
 
 `kernelc run` and an executable must end with one error that says what differs, and write nothing. Calls of compiled programs in C++
-and C must fail in all processes, which can then call programs with the same arguments (ranks_agreement_caller).
+and C must fail in all processes, which can then call programs with the same arguments (ranks_agreement_caller). Also checks what a transfer
+that fails leaves behind.
 
 tests/run/ranks_agreement.py
 """
@@ -72,6 +73,16 @@ def different_calls(folder):
                           done.returncode == 0 and done.stdout.count("all calls are right") == 3)
 
 
+def failing_receive(folder):
+    """A wait that fails leaves nothing behind that writes to memory."""
+    words = ["mpicc.openmpi", "-std=c11", "-O1", "-Wall", "-Wextra", "-I", str(SOURCE.parents[2] / "include"),
+             str(SOURCE.with_name("ranks_transfers.c")), "-o", "transfers"]
+    built = run(words, folder)
+    checks.expect(f"ranks_transfers.c: {built.stderr}", built.returncode == 0 and not built.stderr)
+    done = run([*LAUNCHERS["Open MPI"], "2", "./transfers"], folder)
+    checks.expect(f"a failing receive: {done.returncode}, {done.stdout}{done.stderr}", done.returncode == 0)
+
+
 def main():
     for launcher in LAUNCHERS.values():
         if not shutil.which(launcher[0]):
@@ -80,6 +91,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         different_processes(pathlib.Path(name))
         different_calls(pathlib.Path(name))
+        failing_receive(pathlib.Path(name))
     return checks.end()
 
 
