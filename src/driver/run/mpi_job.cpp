@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "driver/diagnostics.h"
 #include "driver/report.h"
@@ -63,9 +64,8 @@ void MpiJob::WarnIfUnshared(const ir::Function& program, DiagnosticEngine& diagn
   if (is_shared || !launched || launched->count < 2 || launched->rank != 0) return;
   diagnostics.Report(diag::UnsharedProgram, {}, launched->count, program.base_name())
       .Help(
-          "to share the work, declare `device grid = ranks();` and distribute tensors, as in `let "
-          "x: f32[M, N] on grid by (M, _);`; "
-          "otherwise, start it without mpirun");
+          "to share the work, declare `device grid = ranks();` and distribute tensors, as in "
+          "`let x: f32[M, N] on grid by (M, _);`; otherwise, start it without mpirun");
 }
 
 void MpiJob::Settle(DiagnosticEngine& diagnostics, const SourceManager& sources) {
@@ -77,14 +77,16 @@ void MpiJob::Settle(DiagnosticEngine& diagnostics, const SourceManager& sources)
     is_first = !mpi_ || mpi_->rank() == 0;
   }
   if (!mpi_) return;
+  std::vector<Diagnostic*> errors;
+  for (const auto& one : diagnostics.all())
+    if (one->severity == Severity::Error) errors.push_back(one.get());
   std::string text;
-  for (const auto& one : diagnostics.all()) text += RenderText(*one, sources, false);
+  for (const Diagnostic* error : errors) text += RenderText(*error, sources, false);
   bool is_shared = mpi_->SharesFailure(checkpoints::ChecksumOf(text));
   prints_ = is_first || !is_shared;
   if (is_shared) return;
-  for (const auto& one : diagnostics.all())
-    if (one->severity == Severity::Error)
-      one->Note({}, fmt::format("this is an error of the process with rank {}", mpi_->rank()));
+  for (Diagnostic* error : errors)
+    error->Note({}, fmt::format("this is an error of the process with rank {}", mpi_->rank()));
 }
 
 int MpiJob::End(int code) {
