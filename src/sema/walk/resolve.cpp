@@ -86,7 +86,32 @@ bool IsReportedAbsent(FunctionState& state, const Entity& entity, Span span) {
   return true;
 }
 
+namespace {
+
+/// Says which device can be meant or, if the file has none, how to declare one with this name.
+std::string HelpForDevice(const FunctionState& state, std::string_view name) {
+  std::vector<std::string_view> devices;
+  for (const auto& [known, entity] : state.group.file->items)
+    if (entity->kind == EntityKind::Device) devices.push_back(known.text());
+  std::ranges::sort(devices);
+  std::string_view nearest = NearestName(name, devices);
+  if (!nearest.empty()) return fmt::format("did you mean '{}'?", nearest);
+  if (!devices.empty()) return fmt::format("the file declares {}", QuotedList(devices));
+  return fmt::format(
+      "declare it before the program: `device {0};`, or `device {0} = ranks();` for several "
+      "processes",
+      name);
+}
+
+}  // namespace
+
 const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name) {
+  std::string_view text = name.name.text();
+  if (state.scopes.Find(name.name) == nullptr) {
+    if (state.unknown_names.emplace(text, false).second)
+      state.diagnostics.Report(diag::UnknownName, name.span, text).Help(HelpForDevice(state, text));
+    return nullptr;
+  }
   const Entity* entity = Resolve(state, name.name, name.span);
   if (entity == nullptr || entity->kind == EntityKind::Device) return entity;
   state.diagnostics.Report(diag::NotADevice, name.span, name.name.text(), Describe(entity->kind));
