@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints how many lines kernels of the library have, next to the kernels of Helion's examples that compute the same.
+"""Prints how many lines kernels of the library have, next to the kernels of Helion's examples, and of Triton's tutorials, that compute the same.
 
-    python3 tests/bench/kernel_lines.py PATH   # of a clone of https://github.com/pytorch/helion
+    python3 tests/bench/kernel_lines.py HELION [TRITON]   # clones of https://github.com/pytorch/helion and .../triton-lang/triton
 
 Lines of code count, without empty ones, comments and documentation: in Python from the first decorator to the end of the function, in KDL from
-`export kernel` to the end of the body. The contract of a kernel, which Helion's do not have, is counted apart."""
+`export kernel` to the end of the body. The contract of a kernel, which the others do not have, is counted apart."""
 import ast
 import pathlib
 import re
@@ -31,6 +31,16 @@ PAIRS = [
     ("reduce.sum_axis", "sum.sum_kernel"),
 ]
 
+TUTORIALS = {
+    "elementwise.map2": ["01-vector-add.add_kernel"],
+    "gradients.layer_norm_backward": ["05-layer-norm._layer_norm_bwd_dx_fused", "05-layer-norm._layer_norm_bwd_dwdb"],
+    "linalg.matmul": ["03-matrix-multiplication.matmul_kernel"],
+    "nn.attention": ["06-fused-attention._attn_fwd_inner", "06-fused-attention._attn_fwd"],
+    "nn.layer_norm": ["05-layer-norm._layer_norm_fwd_fused"],
+    "nn.softmax": ["02-fused-softmax.softmax_kernel"],
+    "random.dropout": ["04-low-memory-dropout._seeded_dropout"],
+}
+
 
 def code_lines(text, comment):
     return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith(comment))
@@ -44,9 +54,9 @@ def lines_of_kernel(name):
     return code_lines(text[:contract], "//"), code_lines(text[contract:], "//")
 
 
-def lines_of_function(examples, name):
+def lines_of_function(folder, name):
     file, function = name.split(".")
-    path = examples / f"{file}.py"
+    path = folder / f"{file}.py"
     tree = ast.parse(path.read_text())
     (found,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
     first = min([found.lineno, *(decorator.lineno for decorator in found.decorator_list)])
@@ -59,13 +69,15 @@ def lines_of_function(examples, name):
 
 def main():
     examples = pathlib.Path(sys.argv[1]) / "examples"
+    tutorials = pathlib.Path(sys.argv[2]) / "python/tutorials" if len(sys.argv) > 2 else None
     total, others = 0, 0
-    print("| kernel | lines | contract | Helion's | lines |\n|---|---|---|---|---|")
+    print("| kernel | lines | contract | Helion's | lines | Triton's lines |\n|---|---|---|---|---|---|")
     for name, other in PAIRS:
         (lines, contract), theirs = lines_of_kernel(name), lines_of_function(examples, other)
         total, others = total + lines, others + theirs
-        print(f"| `{name}` | {lines} | {contract} | `{other}` | {theirs} |")
-    print(f"| all | {total} | | | {others} |")
+        in_triton = sum(lines_of_function(tutorials, one) for one in TUTORIALS.get(name, [])) if tutorials else 0
+        print(f"| `{name}` | {lines} | {contract} | `{other}` | {theirs} | {in_triton or '–'} |")
+    print(f"| all | {total} | | | {others} | |")
 
 
 if __name__ == "__main__":
