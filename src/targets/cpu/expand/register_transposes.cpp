@@ -18,6 +18,8 @@
 //
 // If the side axis always has fewer points than a square, as for a window of three, there is only one square
 // along that axis. Only those points are computed, and all of them exist.
+//
+// If a part of a square has only a few elements, they are moved one by one.
 
 namespace kdl::cpu {
 
@@ -40,6 +42,8 @@ class RegisterTransposes {
   }
 
  private:
+  static constexpr int64_t kFewPerLane = 2;  ///< elements that are moved one by one
+
   ir::AxisId SideAxis() const { return accesses_.SideAxis(); }
   ir::AxisId LastAxis() const { return accesses_.LastAxis(); }
   LoopBounds Corners(ir::AxisId axis) {
@@ -136,13 +140,43 @@ class RegisterTransposes {
     auto run = [&](const TransposedBlock& part, bool masked) {
       body_.Locally([&] { Fill(part, masked); });
     };
-    if (!MayBeFull()) return run(transpose, true);
+    auto run_part = [&] {
+      if (streaming_.large) return run(transpose, true);
+      if (lanes_ <= kFewPerLane) return RunElements(transpose);  // a part of a square has fewer
+      MakeIf(
+          e_.b, HasFewElements(transpose), [&] { RunElements(transpose); },
+          [&] { run(transpose, true); });
+    };
+    if (!MayBeFull()) return run_part();
     Value* full = e_.b.Ge(transpose.last_points, lanes);
     if (!accesses_.IsNarrow()) {
       Value* full_side = e_.b.Ge(transpose.side_points, lanes);
       full = e_.b.And(full_side, full);
     }
-    MakeIf(e_.b, full, [&] { run(whole, false); }, [&] { run(transpose, true); });
+    MakeIf(e_.b, full, [&] { run(whole, false); }, run_part);
+  }
+
+  /// Emits the condition that moving the elements one by one takes less time than transposing a square under masks.
+  Value* HasFewElements(const TransposedBlock& transpose) {
+    Value* lanes = e_.b.I64(lanes_);
+    Value* sides = e_.b.Min(transpose.side_points, lanes);
+    Value* lasts = e_.b.Min(transpose.last_points, lanes);
+    return e_.b.Le(e_.b.Mul(sides, lasts), e_.b.I64(kFewPerLane * lanes_));
+  }
+
+  void RunElements(const TransposedBlock& transpose) {
+    Value* lanes = e_.b.I64(lanes_);
+    Value* zero = e_.b.I64(0);
+    Value* sides = e_.b.Min(transpose.side_points, lanes);
+    Value* lasts = e_.b.Min(transpose.last_points, lanes);
+    MakeLoop(e_.b, {zero, sides}, [&](Value* side) {
+      MakeLoop(e_.b, {zero, lasts}, [&](Value* last) {
+        body_.Locally([&] {
+          accesses_.MoveTo(transpose, side, last);
+          body_.Expand({}, [](const Op*) { return true; });
+        });
+      });
+    });
   }
 
   /// Whether a block can have enough points for a square without a mask.
