@@ -85,7 +85,9 @@ uint64_t ProofsTried() { return proofs_tried; }
 
 void SetContext::Allow(uint64_t steps) const {
   ++proofs_tried;
+  ++query_;
   left_ = std::min(steps, most_);
+  isl_ctx_reset_error(context_);
   isl_ctx_reset_operations(context_);
   isl_ctx_set_max_operations(context_, OperationsFor(left_));
 }
@@ -94,6 +96,10 @@ bool SetContext::Spend(uint64_t steps) const {
   bool enough = steps <= left_;
   left_ = enough ? left_ - steps : 0;
   return enough;
+}
+
+bool SetContext::IsExhausted() const {
+  return left_ == 0 || isl_ctx_last_error(context_) == isl_error_quota;
 }
 
 std::optional<bool> SetContext::HasPoint(const LinearPiece& piece) const {

@@ -121,7 +121,8 @@ Barriers::Free Barriers::Through(const Op* op) {
     without.is_certain = without.is_certain && bounds;
     add(without);
   }
-  return through_[op] = through;
+  bool is_final = through.when.known() || !instances_.context().IsExhausted();
+  return is_final ? through_[op] = through : through;
 }
 
 Barriers::Free Barriers::Through(const ir::Region* region) {

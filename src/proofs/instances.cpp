@@ -44,7 +44,13 @@ std::optional<bool> TakenAround(const Op* op, const Value* condition) {
 
 Instances::Instances(const SetContext& context, const ir::Function& kernel, ir::TypeTable& types,
                      Sizes known)
-    : context_(context), terms_(kernel, types, std::move(known)), scopes_(terms_) {}
+    : context_(context),
+      terms_(kernel, types, std::move(known)),
+      scopes_(terms_),
+      where_(context),
+      iterations_(context),
+      blocks_(context),
+      facts_(context) {}
 
 // -- Numbers -----------------------------------------------------------------------------------
 
@@ -228,10 +234,8 @@ PointSet Instances::Compare(CompareKind kind, const Poly& a, const Poly& b) {
 }
 
 PointSet Instances::Where(const Value* condition, bool holds) {
-  auto known = where_.find({condition, holds});
-  if (known != where_.end()) return known->second;
-  PointSet set = WhereComputed(condition, holds);
-  return where_[{condition, holds}] = set;
+  if (const PointSet* known = where_.Find({condition, holds})) return *known;
+  return where_.Keep({condition, holds}, WhereComputed(condition, holds));
 }
 
 /// Returns the set in which an `and` or `or` has the value `holds`. The result is unknown if it would have
@@ -299,7 +303,8 @@ void Instances::Require(const Op* op) {
 }
 
 const PointSet& Instances::Launch() {
-  if (launch_) return *launch_;
+  if (launch_ && (launch_->known() || query_of_launch_ == context_.query())) return *launch_;
+  query_of_launch_ = context_.query();
   launch_ = All();
   for (const Op* op : *kernel().body) {
     if (op->kind() == OpKind::Require) Require(op);
@@ -319,9 +324,8 @@ const PointSet& Instances::Launch() {
   return *launch_;
 }
 
-const PointSet& Instances::Iterations(const Value* binder) {
-  auto known = iterations_.find(binder);
-  if (known != iterations_.end()) return known->second;
+PointSet Instances::Iterations(const Value* binder) {
+  if (const PointSet* known = iterations_.Find(binder)) return *known;
   LoopEnds bounds = *LoopEndsOf(binder);
   Affine lo = AffineOfValue(bounds.lo);
   Affine hi = AffineOfValue(bounds.hi);
@@ -345,13 +349,12 @@ const PointSet& Instances::Iterations(const Value* binder) {
                     AtMost(Constant(1), count) & AtMost(count, extent) & AtMost(start + count, hi);
     }
   }
-  return iterations_[binder] = iterations;
+  return iterations_.Keep(binder, iterations);
 }
 
 PointSet Instances::RunsOfRegion(const ir::Region* region) {
   if (!region->parent()) return All();
-  auto known = blocks_.find(region);
-  if (known != blocks_.end()) return known->second;
+  if (const PointSet* known = blocks_.Find(region)) return *known;
   const Op* parent = region->parent();
   PointSet set = Around(parent);
   for (const Value* param : region->params()) {
@@ -363,7 +366,7 @@ PointSet Instances::RunsOfRegion(const ir::Region* region) {
     else
       shortened_.insert(parent);
   }
-  return blocks_[region] = set;
+  return blocks_.Keep(region, set);
 }
 
 PointSet Instances::Around(const Op* op) {
@@ -462,8 +465,7 @@ std::optional<Poly> Instances::EndOfBlocks(const Product& product) {
 }
 
 PointSet Instances::FactsAbout(const std::string& variable) {
-  auto known = facts_.find(variable);
-  if (known != facts_.end()) return known->second;
+  if (const PointSet* known = facts_.Find(variable)) return *known;
   PointSet set = All();
   std::optional<AtomId> atom = variables_.at(variable).atom;
   if (products_.contains(variable)) {
@@ -476,7 +478,7 @@ PointSet Instances::FactsAbout(const std::string& variable) {
   } else if (IsCondition(variable)) {
     set = AtMost(Constant(0), Variable(variable)) & AtMost(Variable(variable), Constant(1));
   }
-  return facts_[variable] = set;
+  return facts_.Keep(variable, set);
 }
 
 const std::vector<Product>& Instances::ProductsOf(const std::string& variable) const {

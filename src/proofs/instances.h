@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "proofs/kept_sets.h"
 #include "proofs/ragged.h"
 #include "proofs/scopes.h"
 #include "proofs/sets.h"
@@ -57,7 +58,7 @@ class Instances {
   /// branches that contain the op, and have passed all asserts before it.
   PointSet Around(const ir::Op* op);
   /// Returns the set of values of a loop variable.
-  const PointSet& Iterations(const ir::Value* binder);
+  PointSet Iterations(const ir::Value* binder);
   /// Returns the condition that the variables for the elements of these axes are within the axes' blocks at
   /// `op`.
   PointSet Points(const ir::Op* op, const ir::AxisList& axes);
@@ -162,13 +163,15 @@ class Instances {
   std::map<std::string, std::vector<Product>> products_;
   std::vector<Ragged> ragged_;
   std::map<const ir::Value*, size_t> conditions_;
-  std::map<std::pair<const ir::Value*, bool>, PointSet> where_;
-  std::map<const ir::Value*, PointSet> iterations_;
-  std::map<const ir::Region*, PointSet> blocks_;
+  KeptSets<std::pair<const ir::Value*, bool>> where_;
+  KeptSets<const ir::Value*> iterations_;
+  KeptSets<const ir::Region*> blocks_;
   std::set<const ir::Op*> shortened_;
   std::map<AtomId, Affine> atoms_;
-  std::map<std::string, PointSet> facts_;
+  KeptSets<std::string> facts_;
   std::optional<PointSet> launch_;
+  uint64_t query_of_launch_ =
+      0;  ///< the query that has computed it; a later one may have enough steps
 };
 
 }  // namespace kdl::proofs

@@ -217,7 +217,7 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   std::string of_number = instances_.VariableName(terms.NumberAtom(block));
   std::string of_point = instances_.VariableName(terms.ElementAtom(block));
   std::vector<std::string> variables = {of_start, of_count, of_number};
-  const PointSet& grid = instances_.Iterations(block);
+  PointSet grid = instances_.Iterations(block);
   PointSet left = instances_.None();
   auto by_index = [&](const Affine& at) {
     PointSet around = grid & AtMost(start, at) & Less(at, start + count);

@@ -42,6 +42,10 @@ class SetContext {
   /// Uses up steps. If too few steps are left, returns false. In this case, later calls return false, too,
   /// until `Allow` is called.
   bool Spend(uint64_t steps) const;
+  /// Whether the query has used up its steps.
+  bool IsExhausted() const;
+  /// Returns the number of the query.
+  uint64_t query() const { return query_; }
 
   LinearTable& table() const { return table_; }
   /// Returns whether the piece has an integer point; nothing if isl does not find out.
@@ -51,6 +55,7 @@ class SetContext {
   static constexpr uint64_t kNoLimit = ~uint64_t{0};
   uint64_t most_;
   mutable uint64_t left_ = kNoLimit;
+  mutable uint64_t query_ = 0;
   isl_ctx* context_;
   mutable LinearTable table_;
   mutable std::map<LinearPiece, bool> has_point_;  ///< answers to earlier questions
