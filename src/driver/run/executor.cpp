@@ -63,37 +63,41 @@ Executor::Executor(kdl_context* context, const ir::Module& module,
 }
 
 Executor::~Executor() {
-  for (kdl_event* event : events_) kdl_event_free(event);
   for (kdl_array& array : tensors_) kdl_array_free(&array);
   for (const Workspace& workspace : workspaces_) kdl_buffer_free(workspace.buffer);
 }
 
 TensorId Executor::Add(const kdl_array& array) {
-  tensors_.push_back(array);
-  return TensorId(static_cast<uint32_t>(tensors_.size() - 1));
+  if (free_tensors_.empty()) {
+    tensors_.push_back(array);
+    return TensorId(static_cast<uint32_t>(tensors_.size() - 1));
+  }
+  TensorId tensor = free_tensors_.back();
+  free_tensors_.pop_back();
+  tensors_[tensor.value] = array;
+  return tensor;
 }
 
-EventId Executor::AddEvent(kdl_event* event) {
-  events_.push_back(event);
-  return EventId(static_cast<uint32_t>(events_.size() - 1));
+void Executor::Remove(TensorId tensor) {
+  kdl_array_free(&tensors_[tensor.value]);
+  free_tensors_.push_back(tensor);
 }
 
 Status Executor::RunProgram(const ir::Function& program,
                             const interp::ProgramArguments& arguments) {
   if (Status agreed = Agree(program, arguments); !agreed.ok()) return agreed;
   Status walked = interp::RunProgram(module_, program, arguments, *this);
-  Status worked = Wait();
+  Status worked = started_.End();
   return worked.ok() ? walked : worked;
 }
 
 void Executor::ForgetRuns(size_t arguments) {
-  for (kdl_event* event : events_) kdl_event_free(event);
-  events_.clear();
-  waited_ = 0;
+  started_.Forget();
   for (const auto& [first, memories] : memories_) kdl_ranks_remove(ranks_.get(), &tensors_[first]);
   memories_.clear();
   for (size_t i = arguments; i < tensors_.size(); ++i) kdl_array_free(&tensors_[i]);
   tensors_.resize(arguments);
+  free_tensors_.clear();
   for (const Workspace& workspace : workspaces_) kdl_buffer_free(workspace.buffer);
   workspaces_.clear();
 }
@@ -111,17 +115,6 @@ std::vector<HostTensor> Executor::ShapesOf(const interp::LaunchRequest& request)
     }
   }
   return found;
-}
-
-/// If an operation fails, all operations that depend on it fail with the same cause. The first
-/// failed event therefore has the original cause.
-Status Executor::Wait() {
-  Status first;
-  for (kdl_event* event : events_) {
-    Status status = StatusOf(kdl_event_wait(event, -1));
-    if (first.ok()) first = status;
-  }
-  return first;
 }
 
 Result<kdl_device*> Executor::FindDevice(Name name) const {
@@ -145,35 +138,22 @@ Result<kdl_queue*> Executor::FindQueue(Name device, int64_t index) {
   return queue;
 }
 
-std::vector<kdl_event*> Executor::Events(const std::vector<EventId>& events) const {
-  std::vector<kdl_event*> found;
-  for (EventId event : events) {
-    if (event.valid()) found.push_back(events_[event.value]);
-  }
-  return found;
-}
-
 Result<EventId> Executor::Join(kdl_queue* queue, const std::vector<EventId>& after) {
-  std::vector<kdl_event*> events = Events(after);
+  std::vector<kdl_event*> events = started_.Find(after);
   kdl_event* done = nullptr;
   auto nothing = [](void*) -> kdl_error* { return nullptr; };
   Status status = StatusOf(kdl_host_call(queue, nothing, nullptr, nullptr, events.data(),
                                          static_cast<int32_t>(events.size()), &done));
   if (!status.ok()) return status.failure();
-  return AddEvent(done);
+  return started_.Add(done);
 }
 
 /// Waits for all events. A launch may depend on other launches only through their order in its
 /// queue, so a reader of its results must wait for all of them.
-Status Executor::WaitForStarted() {
-  for (; waited_ < events_.size(); ++waited_) {
-    if (Status done = StatusOf(kdl_event_wait(events_[waited_], -1)); !done.ok()) return done;
-  }
-  return {};
-}
+Status Executor::WaitForStarted() { return started_.WaitForAll(); }
 
 Status Executor::WaitFor(const std::vector<EventId>& after) {
-  for (kdl_event* event : Events(after)) {
+  for (kdl_event* event : started_.Find(after)) {
     if (Status done = StatusOf(kdl_event_wait(event, -1)); !done.ok()) return done;
   }
   return {};
@@ -387,14 +367,14 @@ Result<EventId> Executor::StartLaunch(const interp::LaunchRequest& request) {
       ranks_ ? StatusOf(kdl_ranks_start_fetches(ranks_.get(), launch->queue)) : Status();
   if (!sending.ok()) return sending.failure();
   last_ = std::move(*launch);
-  std::vector<kdl_event*> after = Events(request.after);
+  std::vector<kdl_event*> after = started_.Find(request.after);
   kdl_event* done = nullptr;
   Status status =
       StatusOf(kdl_launch_kernel(last_.queue, last_.function, last_.core_num, last_.args.data(),
                                  static_cast<int32_t>(last_.args.size()), last_.workspace,
                                  after.data(), static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
-  return AddEvent(done);
+  return started_.Add(done);
 }
 
 Status Executor::Relaunch() {

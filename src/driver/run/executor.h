@@ -14,6 +14,7 @@
 #include "driver/run/checkpoint_plan.h"
 #include "driver/run/contracts.h"
 #include "driver/run/host_tensor.h"
+#include "driver/run/started_operations.h"
 #include "interp/contract.h"
 #include "interp/program_host.h"
 #include "interp/run.h"
@@ -131,8 +132,7 @@ class Executor final : public interp::ProgramHost {
  private:
   Result<kdl_device*> FindDevice(Name name) const;
   Result<kdl_queue*> FindQueue(Name device, int64_t index);
-  std::vector<kdl_event*> Events(const std::vector<interp::EventId>& events) const;
-  interp::EventId AddEvent(kdl_event* event);
+  void Remove(interp::TensorId tensor);
   /// Returns an event that completes after all operations submitted to the queue so far and after
   /// all events in `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
@@ -178,7 +178,6 @@ class Executor final : public interp::ProgramHost {
   /// determine the types. WhereSeveral: whenever there are variants with other types.
   enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
   std::string RuntimeNameOf(Name kernel, Name constants, TypeNames types) const;
-  Status Wait();
 
   /// A block of memory for pipes, used by the launches that refer to it.
   struct Workspace {
@@ -193,8 +192,9 @@ class Executor final : public interp::ProgramHost {
   LaunchChecks checks_ = LaunchChecks::Nothing;
   const ir::Module& module_;
   std::map<Name, kdl_device*> devices_;
-  std::vector<kdl_array> tensors_;     ///< indexed by id; an entry has no buffer after Free
-  std::vector<kdl_event*> events_;     ///< indexed by id, in program order
+  std::vector<kdl_array> tensors_;  ///< indexed by id; an entry has no buffer after Free
+  std::vector<interp::TensorId> free_tensors_;  ///< ids that new tensors get
+  StartedOperations started_;
   std::vector<Workspace> workspaces_;  ///< indexed by id
   struct FreeRanksHandle {
     void operator()(kdl_ranks* ranks) const { kdl_ranks_free(ranks); }
@@ -209,7 +209,6 @@ class Executor final : public interp::ProgramHost {
   std::optional<RemovedBySignal> temporary_;  ///< the file of a checkpoint that is being written
   Launching last_;
   std::function<void(const interp::LaunchRequest&)> observer_;
-  size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for
 };
 
 }  // namespace kdl::driver

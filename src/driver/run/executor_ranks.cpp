@@ -108,8 +108,7 @@ void Executor::FreeRanks(TensorId tensor) {
   auto known = memories_.find(tensor.value);
   if (known == memories_.end()) return;
   kdl_ranks_remove(ranks_.get(), &array(tensor));
-  for (size_t i = 1; i < known->second.size(); ++i)
-    kdl_array_free(&tensors_[known->second[i].value]);
+  for (size_t i = 1; i < known->second.size(); ++i) Remove(known->second[i]);
   memories_.erase(known);
 }
 

@@ -33,7 +33,7 @@ Result<TensorId> Executor::Alloc(const interp::AllocRequest& request) {
 Status Executor::Free(TensorId tensor, const std::vector<EventId>&) {
   KDL_CHECK(tensors_[tensor.value].buffer, "tensor {} of a program was freed twice", tensor.value);
   FreeRanks(tensor);
-  kdl_array_free(&tensors_[tensor.value]);
+  Remove(tensor);
   return {};
 }
 
@@ -76,13 +76,14 @@ Result<Executor::Moved> Executor::Move(const interp::TransferRequest& request) {
     kdl_array_free(&to);
     return event.failure();
   }
-  std::vector<kdl_event*> after = Events(request.after);
+  std::vector<kdl_event*> after = started_.Find(request.after);
   kdl_event* done = nullptr;
   Status status = StatusOf(kdl_copy(*queue, &to, &from, request.cause.str().c_str(), after.data(),
                                     static_cast<int32_t>(after.size()), &done));
-  if (status.ok()) return Moved{to, AddEvent(done)};
+  Result<EventId> event = status.ok() ? started_.Add(done) : Result<EventId>(status.failure());
+  if (event.ok()) return Moved{to, *event};
   kdl_array_free(&to);
-  return status.failure();
+  return event.failure();
 }
 
 Result<interp::TransferResult> Executor::Transfer(const interp::TransferRequest& request) {
@@ -110,24 +111,24 @@ Result<EventId> Executor::CopyBack(const interp::CopyRequest& request) {
 Result<EventId> Executor::Copy(const interp::CopyRequest& request) {
   Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
-  std::vector<kdl_event*> after = Events(request.after);
+  std::vector<kdl_event*> after = started_.Find(request.after);
   kdl_event* done = nullptr;
   std::string cause = request.cause.empty() ? "copy" : request.cause.str();
   Status status = StatusOf(kdl_copy(*queue, &array(request.to), &array(request.from), cause.c_str(),
                                     after.data(), static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
-  return AddEvent(done);
+  return started_.Add(done);
 }
 
 Result<EventId> Executor::Fill(const interp::FillRequest& request) {
   Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
-  std::vector<kdl_event*> after = Events(request.after);
+  std::vector<kdl_event*> after = started_.Find(request.after);
   kdl_event* done = nullptr;
   Status status = StatusOf(kdl_fill(*queue, &array(request.tensor), request.bits, after.data(),
                                     static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
-  return AddEvent(done);
+  return started_.Add(done);
 }
 
 TensorId Executor::View(const interp::ViewRequest& request) {
