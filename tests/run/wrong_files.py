@@ -9,6 +9,7 @@ import functools
 import os
 import pathlib
 import platform
+import resource
 import signal
 import struct
 import subprocess
@@ -312,6 +313,37 @@ def ends_by_signal(folder):
     return None
 
 
+def ends_after_linking(folder):
+    """Checks that signals end a run after lld, which has handlers of its own, has linked its kernels."""
+    (folder / "turns.kdl").write_bytes(KERNEL + b"""export program turns(x: in f32[N], y: out f32[N], n: i64) {
+    let now: f32[N];
+    let next: f32[N];
+    copy(x, now);
+    for t in 0..n { checkpoint(t, now, to = "turns.checkpoint", every = 1000); spmd scale(now, next); swap(now, next); }
+    copy(now, y);
+}
+""")
+    for number in (signal.SIGQUIT, signal.SIGXCPU, signal.SIGUSR1, signal.SIGINT):
+        def prepare(number=number):
+            signal.signal(number, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        run = subprocess.Popen(["kernelc", *"run turns.kdl --set N=3 --arg n=1000000000000".split()], cwd=folder, preexec_fn=prepare)
+        until = time.monotonic() + 120
+        while not (folder / "turns.checkpoint").exists() and run.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        run.send_signal(number)
+        try:
+            code = run.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            code = run.wait()
+        (folder / "turns.checkpoint").unlink(missing_ok=True)
+        if code != -number:
+            return f"a run that is interrupted by {number!r}: exit code {code}"
+    return None
+
+
 def traces(folder):
     """Checks that a command writes the trace that KDL_TRACE names, and that one that cannot be written is an error with a reason."""
     (folder / "scale.kdl").write_bytes(KERNEL)
@@ -342,7 +374,7 @@ def program_keeps(folder):
 
 def main():
     problems = []
-    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names, ends_by_signal, traces, program_keeps):
+    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names, ends_by_signal, ends_after_linking, traces, program_keeps):
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(check(pathlib.Path(scratch)))
     for case in CASES:

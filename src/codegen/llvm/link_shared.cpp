@@ -3,6 +3,7 @@
 #include <lld/Common/Driver.h>
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/Signals.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include "codegen/llvm/end_without_memory.h"
@@ -22,7 +23,11 @@ class Survival {
   }
   Survival(const Survival&) = delete;
   Survival& operator=(const Survival&) = delete;
-  ~Survival() { llvm::CrashRecoveryContext::Disable(); }
+  ~Survival() {
+    // lld removes its output if a signal ends the process. LLVM's handlers would stay, and ignore a first SIGQUIT.
+    llvm::sys::unregisterHandlers();
+    llvm::CrashRecoveryContext::Disable();
+  }
 
  private:
   static void Leave(void* messages, const char* reason, bool /*is_crash*/) {
