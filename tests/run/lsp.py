@@ -219,7 +219,9 @@ def test_protocol(client, folder):
             checks.expect(method, False)
         except ValueError as error:
             has(f"{method} with {params}", str(error), words)
-    client.server.stdin.write(b"Content-Length: 3\r\n\r\n{,}")
+    deep = b'{"id": 1, "method": "x", "params": ' + b'{"a": ' * 200_000 + b"1" + b"}" * 200_001
+    for wrong in (b"{,}", deep):
+        client.server.stdin.write(b"Content-Length: %d\r\n\r\n" % len(wrong) + wrong)
     client.notify("textDocument/didChange", textDocument={"uri": "file:///x", "version": 1}, contentChanges=[{"text": ""}])
     other = Session(client, folder / "with space.kdl", "const A = ;\n")
     checks.expect("a path with a space", [d["code"] for d in client.quick(other.uri, 1)] == ["E0113"])

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/parse_json.h"
+
 namespace kdl::tools {
 
 namespace {
@@ -52,7 +54,7 @@ void SetEach(MeasuredTimes& times, const std::vector<double>& values, Set set) {
 }  // namespace
 
 Result<MeasuredTimes> ParseRankTimes(std::string_view text) {
-  auto object = nlohmann::json::parse(text, nullptr, false);
+  auto object = ParseJson<nlohmann::json>(text);
   if (!object.is_object()) return Failure{"it is not a JSON object"};
   MeasuredTimes times;
   for (const TimeMember& time : kNumbers) {

@@ -14,6 +14,7 @@
 #include "kdl/version.h"
 #include "support/background.h"
 #include "support/diagnostics.h"
+#include "support/parse_json.h"
 #include "syntax/format.h"
 #include "tools/lsp/code_actions.h"
 #include "tools/lsp/completion.h"
@@ -120,9 +121,9 @@ class Server {
     while (!has_exited_) {
       std::optional<std::string> text = connection_.Take();
       if (!text) break;
-      Json message = Json::parse(*text, nullptr, false);
+      auto message = ParseJson<Json>(*text);
       if (message.is_discarded()) {
-        connection_.Fail(nullptr, kParseError, "the message is not JSON");
+        connection_.Fail(nullptr, kParseError, "the message is not JSON, or nested too deeply");
       } else {
         Handle(message);
       }

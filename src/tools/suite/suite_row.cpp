@@ -1,5 +1,6 @@
 #include "tools/suite/suite_row.h"
 #include "support/json_text.h"
+#include "support/parse_json.h"
 
 #include <fmt/format.h>
 
@@ -61,7 +62,7 @@ std::string_view VerdictText(Verdict verdict) { return kVerdicts[static_cast<siz
 std::string RowJson(const SuiteRow& row) { return JsonText(JsonOf(row)) + "\n"; }
 
 std::optional<SuiteRow> ParseRow(std::string_view line) {
-  Json one = Json::parse(line, nullptr, false);
+  auto one = ParseJson<Json>(line);
   if (!one.is_object()) return std::nullopt;
   try {
     SuiteRow row;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "support/parse_json.h"
 #include "support/sort_by.h"
 
 namespace kdl::tools {
@@ -161,7 +162,7 @@ std::string DurationText(double microseconds) {
 }
 
 Result<std::vector<ProfileSpan>> ParseTrace(std::string_view text) {
-  nlohmann::json events = nlohmann::json::parse(text, nullptr, false);
+  auto events = ParseJson<nlohmann::json>(text);
   if (!events.is_array()) return Failure{"it is not a trace that the runtime has written"};
   try {
     return SpansOf(events);

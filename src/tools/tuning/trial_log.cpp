@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/json_text.h"
+#include "support/parse_json.h"
 
 namespace kdl::tools {
 
@@ -25,7 +26,7 @@ void TrialLog::Read(const std::string& text) {
   for (size_t begin = 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
     try {
-      auto line = nlohmann::json::parse(text.substr(begin, end - begin));
+      auto line = ParseJson<nlohmann::json>(std::string_view(text).substr(begin, end - begin));
       Line read;
       line.at("kernel").get_to(read.key.kernel);
       line.at("source").get_to(read.key.source);
