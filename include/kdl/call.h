@@ -94,7 +94,8 @@ typedef struct kdl_dynamic_arg {
  * Scalars are converted to the types of the parameters: integers must be in range, and floats are rounded. A
  * bool is true if the number is not 0. Tensors are either all in the process's memory or all in that of the
  * device, in which case nothing is copied. `core_num` may be KDL_CORES_AUTO. If `done` is NULL, returns when the
- * kernel has finished; else returns immediately, like kdl_kernels_call_async. */
+ * kernel has finished; else returns immediately, like kdl_kernels_call_async. If the names of the kernels state how many
+ * dimensions packs have ("sum_axis<rank_A=1>"), all of them must state the same. */
 kdl_error* kdl_kernels_call_dynamic(const kdl_kernels* kernels, int32_t first, int32_t count,
                                     int64_t core_num, const kdl_dynamic_arg* args,
                                     int32_t arg_count, kdl_event** done);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
+#include "core/pack_ranks.h"
 #include "core/registry.h"
 #include "kdl/runtime.h"
 
@@ -14,6 +16,7 @@ struct CalledKernel {
   Candidate candidate;
   void* module;  // the device's module for the image
   bool has_sizes;
+  std::vector<PackRank> ranks;                  // those that the name states
   std::shared_ptr<const CalledKernel> strided;  // the same for tensors with any strides, or null
 };
 

@@ -55,6 +55,10 @@ bool BelongTogether(const Candidate& a, const Candidate& b) {
                     });
 }
 
+Error OfOpening(const char* name, Error error) {
+  return error == nullptr ? nullptr : Prefixed(Concat("kernel '", name, "': "), std::move(error));
+}
+
 }  // namespace
 
 Error Calls::Find(kdl_context* context, const char* name) {
@@ -67,6 +71,8 @@ Error Calls::Find(kdl_context* context, const char* name) {
   const kdl_variant& variant = *kernel.candidate.variant;
   for (std::int32_t p = 0; p < variant.param_count; ++p)
     kernel.has_sizes |= variant.params[p].rank > 0;
+  KDL_RETURN_IF_ERROR(
+      OfOpening(name, FindRanks(variant, Unwrap(kernel.function)->name(), &kernel.ranks)));
   KDL_RETURN_IF_ERROR(place_.device->FindModule(*kernel.candidate.image, &kernel.module));
   for (const Candidate& candidate : candidates) {
     if (!IsForStrides(*candidate.variant) || !BelongTogether(candidate, candidates[0])) continue;

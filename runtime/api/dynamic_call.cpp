@@ -137,6 +137,16 @@ bool IsDense(const kdl_tensor& view) {
   return dense;
 }
 
+// Stores the ranks of packs that the names of the kernels state.
+Error FindCommonRanks(std::span<const CalledKernel> kernels, std::span<const PackRank>* ranks) {
+  for (const CalledKernel& kernel : kernels)
+    if (kernel.ranks != kernels[0].ranks)
+      return Invalid("the names of the kernels that are called as '", kernel.candidate.kernel->name,
+                     "' state different numbers of dimensions of packs");
+  *ranks = kernels[0].ranks;
+  return nullptr;
+}
+
 bool NeedsMerge(const kdl_variant& variant, const DynamicArguments& arguments) {
   const std::span<const kdl_dynamic_arg> given = arguments.given;
   if ((variant.flags & KDL_VARIANT_SHAPES) == 0 || std::ssize(given) != variant.param_count)
@@ -180,6 +190,7 @@ Error DynamicCall::Choose(std::span<const CalledKernel> kernels, DynamicArgument
   }
   for (std::size_t p = 0; p < original.size(); ++p)
     KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], original[p]));
+  if (arguments.ranks.empty()) KDL_RETURN_IF_ERROR(FindCommonRanks(kernels, &arguments.ranks));
   MergedDynamic merged;
   KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kExpand, &arguments));
   const std::span<const kdl_dynamic_arg> given = arguments.given;
@@ -279,6 +290,7 @@ Error CheckWithoutGaps(const DenseArguments& arguments, Binding* binding) {
 }  // namespace
 
 Error CheckDynamic(std::span<const CalledKernel> kernels, DynamicArguments arguments) {
+  if (arguments.ranks.empty()) KDL_RETURN_IF_ERROR(FindCommonRanks(kernels, &arguments.ranks));
   MergedDynamic merged;
   const std::span<const kdl_dynamic_arg> original = arguments.given;
   KDL_RETURN_IF_ERROR(merged.Merge(kernels[0], Gaps::kIgnore, &arguments));

@@ -54,7 +54,10 @@ Error FindRanks(const kdl_variant& variant, std::string_view name, std::vector<P
     const auto read = std::from_chars(value.data(), value.data() + value.size(), rank);
     if (read.ec != std::errc() || read.ptr != value.data() + value.size())
       return Invalid("'", constant, "' is not the number of dimensions of a pack");
-    ranks->push_back({constant.substr(kPrefix.size(), equals - kPrefix.size()), rank});
+    const std::string_view pack = constant.substr(kPrefix.size(), equals - kPrefix.size());
+    if (std::ranges::find(*ranks, pack, &PackRank::pack) != ranks->end())
+      return Invalid(kPrefix, pack, " is stated twice");
+    ranks->push_back({pack, rank});
   }
   return nullptr;
 }

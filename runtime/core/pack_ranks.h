@@ -14,6 +14,8 @@ namespace kdl::runtime {
 struct PackRank {
   std::string_view pack;  // such as "A"
   std::int64_t rank;
+
+  bool operator==(const PackRank&) const = default;
 };
 
 // The dimensions of a parameter as in the source, such as "A.." and "C".
@@ -26,7 +28,7 @@ inline bool IsPack(std::string_view dim) { return dim.ends_with(".."); }
 bool IsRankOfPack(const kdl_variant& variant, std::string_view constant);
 
 // Returns the ranks of the variant's packs that a kernel's name states, such as "m.sum_axis<rank_A=1>". Fails if one of them is
-// not a number.
+// not a number, or stated twice. The packs are parts of `name`.
 Error FindRanks(const kdl_variant& variant, std::string_view name, std::vector<PackRank>* ranks);
 
 }  // namespace kdl::runtime

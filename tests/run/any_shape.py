@@ -21,6 +21,11 @@ over the second: 3 7 3 4
 over the third: 1 2 3 4
 over a fourth: launch of 'K': the tensor for x[A.., C, B..] has rank 3, which does not fit the number of dimensions of its packs: A.. has 3
 before the first: launch of 'K': rank_A is -1; a pack has 0 to 8 dimensions
+by name, over the first: 4 6 3 4
+by name, over the third: 1 2 3 4
+by name, over a fourth: the tensor for x[A.., C, B..] has rank 3, which does not fit the number of dimensions of its packs: A.. has 3
+by name, of no number: kernel 'sum_axis<rank_A=x>': 'rank_A=x' is not the number of dimensions of a pack
+by name, twice: kernel 'sum_axis<rank_A=1, rank_A=2>': rank_A is stated twice
 a row in all rows: 11 22 13 24
 transposed: 2 5 5 8
 both: 11 23 12 24

@@ -5,6 +5,23 @@
 #include "any_shape.h"
 #include "shared/show_calls.h"
 
+namespace {
+
+// Calls a kernel by its name with arguments whose types are known only at run time.
+void CallByName(const char* name, const kdl::Tensor& from, const kdl::Tensor& to) {
+  kdl_kernels* kernels = nullptr;
+  kdl::Check(kdl_kernels_open(nullptr, kdl_images_any_shape, "host", &name, 1, &kernels));
+  const auto tensor = [](const kdl::Tensor& given) {
+    return kdl_dynamic_arg{KDL_DYNAMIC_TENSOR, 0, {.tensor = &given.array().view}};
+  };
+  const kdl_dynamic_arg args[] = {tensor(from), tensor(to)};
+  kdl_error* failed = kdl_kernels_call_dynamic(kernels, 0, 1, 2, args, 2, nullptr);
+  kdl_kernels_close(kernels);
+  kdl::Check(failed);
+}
+
+}  // namespace
+
 int main() {
   kdl::Context context;
   context.Register(kdl_images_any_shape);
@@ -48,6 +65,12 @@ int main() {
   Show("over the third", y, [&] { face::sum_axis(queue, 2, 2, deep, to); });
   Show("over a fourth", y, [&] { face::sum_axis(queue, 2, 3, deep, to); });
   Show("before the first", y, [&] { face::sum_axis(queue, 2, -1, deep, to); });
+  Show("by name, over the first", y,
+       [&] { CallByName("sum_axis<rank_A=0>", deep, context.Wrap(host, y.data(), {2, 1})); });
+  Show("by name, over the third", y, [&] { CallByName("sum_axis<rank_A=2>", deep, to); });
+  Show("by name, over a fourth", y, [&] { CallByName("sum_axis<rank_A=3>", deep, to); });
+  Show("by name, of no number", y, [&] { CallByName("sum_axis<rank_A=x>", deep, to); });
+  Show("by name, twice", y, [&] { CallByName("sum_axis<rank_A=1, rank_A=2>", deep, to); });
   Show("a row in all rows", y, [&] { face::plus(queue, 2, from, two, to); });
   Show("transposed", y, [&] { face::plus(queue, 2, from, kdl::Permuted(from, {1, 0}), to); });
   Show("both", y,
