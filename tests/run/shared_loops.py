@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Compiles kernels that contain the same loops: LLVM must get one copy of them, except with -g, and the results must stay those of
-the reference interpreter."""
+"""Compiles kernels that contain the same loops: LLVM must get one copy of them, except with -g, and each kernel must give the same bits as
+if it was compiled alone."""
 
+import os
 import pathlib
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
+COMPILER = pathlib.Path(shutil.which("kernelc")).resolve()
+sys.path.insert(0, str(COMPILER.parents[1] / "python"))
+os.environ["KERNELC"] = str(COMPILER)
 LEVELS = ["x86-64-v3", "x86-64-v4"] if platform.machine() == "x86_64" else ["armv8-a"]
 PRODUCT = """
 export kernel {name}(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {{
@@ -20,7 +25,6 @@ export kernel {name}(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {{
 }}
 """
 TWO = PRODUCT.format(name="product", result="acc") + PRODUCT.format(name="half", result="acc * 0.5 + b[0, j]")
-SIZES = ["M=131", "K=70", "N=77"]
 MOST = 0.95  # of the instructions of two separate products
 
 
@@ -44,6 +48,22 @@ def llvm(folder, source, level, *words):
     return functions(next(folder.glob("*.ll")).read_text())
 
 
+def has_level(level):
+    return level != "x86-64-v4" or "avx512vl" in pathlib.Path("/proc/cpuinfo").read_text()
+
+
+def differences(source, level):
+    """Compares the results of the kernels when they share loops with those of each kernel alone."""
+    import kernelc as package
+    import numpy
+    draw = numpy.random.default_rng(1)
+    a, b = draw.standard_normal((131, 70), dtype="f4"), draw.standard_normal((70, 77), dtype="f4")
+    device = f"host?isa={level}"
+    together = package.compile(source, device=device)
+    alone = {name: getattr(package.compile(source, kernel=name, device=device), name) for name in ("product", "half")}
+    return [f"{name} has other bits" for name, kernel in alone.items() if kernel(a, b).tobytes() != getattr(together, name)(a, b).tobytes()]
+
+
 def check(folder, source, level):
     """Returns what is wrong at a level of the processor."""
     public, private = llvm(folder, source, level)
@@ -55,6 +75,8 @@ def check(folder, source, level):
         wrong.append(f"{sum(public + private)} lines of LLVM IR instead of {sum(apart)}")
     if len(apart) != len(public) or llvm(folder, source, level, "-g")[1]:
         wrong.append("loops are shared with -g")
+    if has_level(level):
+        wrong += differences(source, level)
     return [f"{level}: {one}" for one in wrong]
 
 
@@ -66,13 +88,8 @@ def main():
         source.write_text(TWO)
         for level in LEVELS:
             failures += check(folder, source, level)
-        for kernel in ("product", "half"):
-            words = [word for size in SIZES for word in ("--set", size)]
-            code, text = kernelc("run", source, "--kernel", kernel, *words, "--verify")
-            if code != 0 or "bit for bit" not in text:
-                failures.append(f"{kernel}: {text}")
     print("\n".join(failures))
-    count = len(LEVELS) + 2
+    count = len(LEVELS)
     print(f"{count - min(count, len(failures))} passed, {len(failures)} failed")
     return 1 if failures else 0
 
