@@ -109,7 +109,8 @@ PyObject* CheckCall(PyObject* self, PyObject* args) {
   const kdl_kernel named = {functions[kernel.begin].name.c_str(), nullptr, 0, 0};
   std::vector<runtime::CalledKernel> choices;
   for (size_t f = kernel.begin; f < kernel.end; ++f)
-    choices.push_back({nullptr, {nullptr, &named, functions[f].variant}, nullptr, false, nullptr});
+    choices.push_back(
+        {nullptr, {nullptr, &named, functions[f].variant}, nullptr, false, {}, nullptr});
   runtime::Error error = runtime::CheckDynamic(choices, Passed(arguments, core_num, ranks));
   if (!Succeeded(error.release())) return nullptr;
   Py_RETURN_NONE;

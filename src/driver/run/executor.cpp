@@ -22,11 +22,6 @@ namespace {
 using interp::EventId;
 using interp::TensorId;
 
-FailureKind FailureKindFor(kdl_code code) {
-  bool of_user = code == KDL_ERROR_INVALID_ARGUMENT || code == KDL_ERROR_TRAP;
-  return of_user ? FailureKind::User : FailureKind::Environment;
-}
-
 bool SameTypes(const ir::Function& a, const ir::Function& b) {
   auto same = [](const ir::Param& p, const ir::Param& q) {
     ir::Type left = p.value->type();
@@ -38,23 +33,6 @@ bool SameTypes(const ir::Function& a, const ir::Function& b) {
 }
 
 }  // namespace
-
-uint8_t ElementCode(Scalar scalar) { return Info(scalar).code; }
-
-Scalar ElementScalar(uint8_t code) {
-  const auto* info = std::ranges::find(kScalars, code, &ScalarInfo::code);
-  KDL_CHECK(info != std::end(kScalars), "element code {} is not a scalar type", code);
-  return info->scalar;
-}
-
-Status StatusOf(kdl_error* error) {
-  if (error == nullptr) return {};
-  kdl_code code = kdl_error_code(error);
-  KDL_CHECK(code != KDL_ERROR_INTERNAL, "{}", kdl_error_message(error));
-  Failure failure{kdl_error_message(error), FailureKindFor(code)};
-  kdl_error_free(error);
-  return failure;
-}
 
 Executor::Executor(kdl_context* context, const ir::Module& module,
                    std::map<Name, kdl_device*> devices)

@@ -14,6 +14,7 @@
 #include "driver/run/checkpoint_plan.h"
 #include "driver/run/contracts.h"
 #include "driver/run/host_tensor.h"
+#include "driver/run/runtime_values.h"
 #include "driver/run/started_operations.h"
 #include "interp/contract.h"
 #include "interp/program_host.h"
@@ -28,16 +29,6 @@
 #include "support/source.h"
 
 namespace kdl::driver {
-
-/// Returns the runtime's code for an element type, such as KDL_F32.
-uint8_t ElementCode(Scalar scalar);
-Scalar ElementScalar(uint8_t code);
-
-/// Converts an error of the runtime to a status and takes ownership of the error. Null means
-/// success. The error's code determines the kind of the failure: wrong arguments and traps are user
-/// failures, others are failures of the environment. A fault in generated code is an internal error
-/// and ends the process.
-Status StatusOf(kdl_error* error);
 
 /// Which contracts of launched kernels are checked. On the debug device, requirements are always
 /// checked.

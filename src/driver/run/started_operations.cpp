@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "driver/run/executor.h"
+#include "driver/run/runtime_values.h"
 
 namespace kdl::driver {
 
