@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@
 //   loop %t in %t0 .. %steps { checkpoint "p" every 100 numbers(true, %t, %c) tensors(%x) ; … }
 // The first number of a file is always true, so %go_on says whether the program continues at a checkpoint. The last ones, here %c,
 // are the sizes and numbers with which the program was called. They must be the same when it continues, except those that only
-// limit the number of iterations, here %steps.
+// limit the number of iterations, here %steps. The condition of a `while` must not have been false before the checkpoint with the
+// new numbers, so `while e < %n` accepts a larger n, and the assertion is %n0 <= %n.
 
 namespace kdl::irgen {
 
@@ -52,33 +54,72 @@ bool IsOnlyIn(const FunctionGen& gen, Name param, const syntax::Expr* limit) {
   return is_used;
 }
 
-/// Returns the sizes and numbers with which the program was called, without those that only limit the iterations.
-std::vector<Value*> GivenNumbers(FunctionGen& gen, const syntax::Expr* limit) {
-  std::vector<Value*> given;
+/// How a number may change until the program continues, so that the iterations before the checkpoint are the same.
+enum class Change : uint8_t { None, Larger, Smaller };
+
+/// A size or number with which the program was called.
+struct GivenNumber {
+  Value* value;
+  Change change = Change::None;
+};
+
+/// Returns how a parameter may change so that a condition that was true is still true: if all its uses are one side of a comparison
+/// that must hold.
+Change AllowedChange(const FunctionGen& gen, Name param, const syntax::Expr* condition) {
+  const auto* binary = syntax::DynAs<syntax::BinaryExpr>(condition);
+  if (!binary) return Change::None;
+  bool is_left = IsOnlyIn(gen, param, binary->lhs);
+  const syntax::Expr* side = is_left ? binary->lhs : binary->rhs;
+  if (!IsOnlyIn(gen, param, side)) return Change::None;
+  if (binary->op == syntax::BinaryOp::And) return AllowedChange(gen, param, side);
+  if (side->kind != syntax::ExprKind::Name) return Change::None;
+  switch (binary->op) {
+    case syntax::BinaryOp::Lt:
+    case syntax::BinaryOp::Le:
+      return is_left ? Change::Smaller : Change::Larger;
+    case syntax::BinaryOp::Gt:
+    case syntax::BinaryOp::Ge:
+      return is_left ? Change::Larger : Change::Smaller;
+    default:
+      return Change::None;
+  }
+}
+
+/// Returns the sizes and numbers with which the program was called, without those that are only used in the upper bound of a `for`.
+std::vector<GivenNumber> GivenNumbers(FunctionGen& gen, const syntax::Expr* limit, bool is_for) {
+  std::vector<GivenNumber> given;
   for (Name dim : gen.function.dims) {
     if (!gen.function.FindDim(dim)) continue;
-    given.push_back(GenSize(gen, gen.module.types().sizes().Symbol(dim)));
-    SetName(given.back(), dim);
+    given.push_back({GenSize(gen, gen.module.types().sizes().Symbol(dim))});
+    SetName(given.back().value, dim);
   }
   for (const ir::Param& param : gen.function.params) {
-    if (ir::IsScalar(param.value->type()) && !IsOnlyIn(gen, param.value->name(), limit))
-      given.push_back(param.value);
+    Name name = param.value->name();
+    if (!ir::IsScalar(param.value->type()) || (is_for && IsOnlyIn(gen, name, limit))) continue;
+    given.push_back({param.value, is_for ? Change::None : AllowedChange(gen, name, limit)});
   }
   return given;
 }
 
-/// Generates a check that a number in the file is the one with which the program was called.
-void AssertSame(FunctionGen& gen, Value* given, Value* restored, std::string_view path) {
+/// Generates a check that a number in the file is the one with which the program was called, or differs only as it may.
+void AssertAgrees(FunctionGen& gen, const GivenNumber& given, Value* restored,
+                  std::string_view path) {
   ir::Builder& b = gen.builder;
-  Value* same = b.Eq(restored, given);
-  if (IsFloat(given->type()->scalar)) {
+  auto [value, change] = given;
+  Value* agrees = change == Change::None     ? b.Eq(restored, value)
+                  : change == Change::Larger ? b.Le(restored, value)
+                                             : b.Le(value, restored);
+  if (IsFloat(value->type()->scalar)) {
     Value* was_nan = b.Ne(restored, restored);
-    Value* is_nan = b.Ne(given, given);
-    same = b.Or(same, b.And(was_nan, is_nan));
+    Value* is_nan = b.Ne(value, value);
+    agrees = b.Or(agrees, b.And(was_nan, is_nan));
   }
+  std::string_view how = change == Change::None     ? "the same as"
+                         : change == Change::Larger ? "at least what it was"
+                                                    : "at most what it was";
   std::string text =
-      fmt::format("'{}' is the same as when '{}' was written", given->name().text(), path);
-  b.Create(OpKind::Assert, {{same}, {}}, {},
+      fmt::format("'{}' is {} when '{}' was written", value->name().text(), how, path);
+  b.Create(OpKind::Assert, {{agrees}, {}}, {},
            {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
 }
 
@@ -118,8 +159,8 @@ Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body, const syntax:
   std::vector<Value*> numbers = {gen.builder.Bool(false)};
   for (const sema::Entity* number : checkpoint->numbers)
     numbers.push_back(number == binder ? bounds->lo : gen.values.at(number));
-  std::vector<Value*> given = GivenNumbers(gen, limit);
-  numbers.insert(numbers.end(), given.begin(), given.end());
+  std::vector<GivenNumber> given = GivenNumbers(gen, limit, binder != nullptr);
+  for (const GivenNumber& one : given) numbers.push_back(one.value);
   std::vector<ir::Type> types;
   for (const Value* number : numbers) types.push_back(number->type());
   ir::Op* op = gen.builder.Create(OpKind::Restore, {numbers, GenTensors(gen, *checkpoint), {}},
@@ -133,8 +174,8 @@ Value* GenRestore(FunctionGen& gen, const syntax::BlockStmt& body, const syntax:
   }
   for (size_t i = 0; i < given.size(); ++i) {
     Value* restored = op->result(1 + checkpoint->numbers.size() + i);
-    SetName(restored, given[i]->name());
-    AssertSame(gen, given[i], restored, checkpoint->path);
+    SetName(restored, given[i].value->name());
+    AssertAgrees(gen, given[i], restored, checkpoint->path);
   }
   if (binder) AssertReached(gen, op->result(0), bounds->lo, bounds->hi, checkpoint->path);
   return op->result(0);
