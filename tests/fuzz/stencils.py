@@ -162,7 +162,15 @@ class Stencil:
         found = [self.index(r) for r in ranges or self.ranges]
         may_leave = any(leaves for _, leaves in found) or bool(open_ranges)
         otherwise = f" else {self.pick(['0', '0', '1', '7'])}" if may_leave else ""
+        if may_leave and not self.is_fused and not ranges and self.chance(0.15):
+            otherwise = f" else {self.replacement()}"
         return self.converted(f"x[{', '.join(index for index, _ in found)}{otherwise}]")
+
+    def replacement(self):
+        """Generates a load whose element replaces one that does not exist."""
+        self.generator.shows["element that replaces another"] += 1
+        indices = [self.pick([self.index(r)[0], f"iota({r.name}) % {self.pick([1, 2, 3, 5])}"]) for r in self.ranges]
+        return f"x[{', '.join(indices)} else 0]"
 
     def in_long_rows(self):
         """Generates a load of an element that exists only if the row is long enough for the condition to be true."""

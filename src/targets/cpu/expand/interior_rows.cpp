@@ -407,7 +407,8 @@ void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& border, Element
     SimplerLoop rows = MakeRowLoop(e.module, body.elementwise(), interior, body.last());
     ElementwiseLoopBody partial(e, rows.loop, body, rows.staying);
     BindSizes(partial);
-    InteriorRows(body, border, inner, &partial, interior, exists).ExpandRows();
+    ElementwiseLoopBody* few = partial.last().Vectorizes() ? &partial : nullptr;
+    InteriorRows(body, border, inner, few, interior, exists).ExpandRows();
     ir::Erase(rows.loop);
   }
 }
