@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
+
+#include "kdl/checkpoint_text.hpp"
 
 namespace kdl::runtime {
 
@@ -15,6 +18,13 @@ namespace {
 
 // How many numbers the kept plans contain at most. With many ranks, a plan has many requests.
 constexpr std::size_t kMostNumbers = std::size_t{1} << 20;
+
+std::size_t CountNumbers(const FetchPlan& plan) {
+  std::size_t count = plan.requests.size() + 3 * plan.kinds.size();
+  for (const PlannedMessage& message : plan.messages)
+    for (const Box& box : message.boxes) count += 2 * box.size();
+  return count;
+}
 
 }  // namespace
 
@@ -69,15 +79,32 @@ bool FetchPlans::Fits(const FetchPlan& plan) const {
   return true;
 }
 
+std::uint64_t FetchPlans::HashPending() const {
+  std::uint64_t hash = tensors_.size();
+  const auto add = [&](std::int64_t number) {
+    hash = checkpoints::Mixed(hash + static_cast<std::uint64_t>(number));
+  };
+  for (const RankTensor* tensor : tensors_) {
+    add(tensor->kind);
+    add(tensor->state);
+  }
+  for (const std::int64_t number : requests_) add(number);
+  return hash;
+}
+
 const FetchPlan& FetchPlans::Plan() {
   if (plan_ != nullptr) return *plan_;
-  auto known = std::ranges::find_if(plans_, [&](const auto& plan) { return Fits(*plan); });
-  plan_ = known == plans_.end() ? nullptr : known->get();
+  const std::uint64_t hash = HashPending();
+  const auto [first, last] = plans_by_hash_.equal_range(hash);
+  const auto known = std::find_if(first, last, [&](const auto& one) { return Fits(*one.second); });
+  plan_ = known == last ? nullptr : known->second;
   if (plan_ == nullptr) {
     std::unique_ptr<FetchPlan> made = Make();
     plan_ = made.get();
-    if (kept_numbers_ + made->requests.size() <= kMostNumbers) {
-      kept_numbers_ += made->requests.size();
+    const std::size_t numbers = CountNumbers(*made);
+    if (kept_numbers_ + numbers <= kMostNumbers) {
+      kept_numbers_ += numbers;
+      plans_by_hash_.emplace(hash, plan_);
       plans_.push_back(std::move(made));
     } else {
       unkept_ = std::move(made);
@@ -170,12 +197,11 @@ void FetchPlans::Update(RankTensor& tensor) const {
 
 void FetchPlans::ReceiveUpTo(std::int64_t state, Exchange& exchange) const {
   if (state == 0) return exchange.Forget();
-  const auto has_state = [&](const auto& plan) {
-    return plan->first_state <= state && state < plan->first_state + 2 * std::ssize(plan->kinds);
-  };
+  const auto after = std::ranges::upper_bound(plans_, state, {}, &FetchPlan::first_state);
+  const FetchPlan* kept = after == plans_.begin() ? nullptr : std::prev(after)->get();
+  const bool has_state = kept != nullptr && state < kept->first_state + 2 * std::ssize(kept->kinds);
   // The exchanges have already been in the states of earlier plans that are not kept.
-  const auto kept = std::ranges::find_if(plans_, has_state);
-  const FetchPlan& plan = kept == plans_.end() ? *unkept_ : **kept;
+  const FetchPlan& plan = has_state ? *kept : *unkept_;
   const auto number = static_cast<std::size_t>(state - plan.first_state);
   const std::size_t wanted = number % plan.kinds.size();
   ReceiveUpTo(number == wanted ? plan.states_before[wanted] : 0, exchange);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/error.h"
@@ -95,6 +96,7 @@ class FetchPlans {
   };
 
   bool Fits(const FetchPlan& plan) const;
+  std::uint64_t HashPending() const;
   std::unique_ptr<FetchPlan> Make();
   void AddToMessage(FetchPlan& plan, std::size_t tensor, std::int64_t from, std::int64_t to,
                     const std::string& cause, const ranks::Box& box) const;
@@ -111,8 +113,9 @@ class FetchPlans {
   std::vector<RankTensor*> tensors_;
   // For each request: the number of its tensor, the rank, the number of its cause, and the first and the end of the indices of each dimension.
   std::vector<std::int64_t> requests_;
-  std::vector<std::unique_ptr<FetchPlan>> plans_;
-  std::size_t kept_numbers_ = 0;       // in the requests of the plans
+  std::vector<std::unique_ptr<FetchPlan>> plans_;  // in the order of their states
+  std::unordered_multimap<std::uint64_t, const FetchPlan*> plans_by_hash_;
+  std::size_t kept_numbers_ = 0;       // in the plans
   std::unique_ptr<FetchPlan> unkept_;  // the last plan that is not kept
   const FetchPlan* plan_ = nullptr;    // that of the pending requests
   std::int64_t next_state_ = 1;

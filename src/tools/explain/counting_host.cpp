@@ -41,8 +41,15 @@ TensorId CountingHost::AddView(TensorPart view) {
 }
 
 TensorId CountingHost::Add(std::string name, Scalar scalar, std::vector<int64_t> sizes) {
-  tensors_.push_back({std::move(name), scalar, sizes, {}, 0, {}, {}, {}});
-  return AddView({tensors_.size() - 1, kEachRank, std::move(sizes), false});
+  size_t number = tensors_.size();
+  if (free_tensors_.empty()) {
+    tensors_.emplace_back();
+  } else {
+    number = free_tensors_.back();
+    free_tensors_.pop_back();
+  }
+  tensors_[number] = {std::move(name), scalar, sizes, {}, 0, {}, {}, {}};
+  return AddView({number, kEachRank, std::move(sizes), false});
 }
 
 Result<TensorId> CountingHost::Alloc(const interp::AllocRequest& request) {
@@ -57,15 +64,17 @@ Result<TensorId> CountingHost::Alloc(const interp::AllocRequest& request) {
     added.owned = std::max(added.owned, CountOwned(added.exchange.ownership(), rank));
   added.last_receiver.assign(static_cast<size_t>(grid().count()), -1);
   added.held.assign(static_cast<size_t>(grid().count()), 0);
-  memory_.Own(added.owned * Bytes(added.scalar));
+  if (!memory_.Own(added.owned * Bytes(added.scalar)))
+    return Failure{"a rank would own 2^63 bytes or more"};
   return tensor;
 }
 
 Status CountingHost::Free(TensorId tensor, const std::vector<EventId>&) {
   if (!views_[tensor.value].is_view) {
     CountedTensor& freed = TensorOf(tensor);
-    memory_.Own(-freed.owned * Bytes(freed.scalar));
+    memory_.Disown(freed.owned * Bytes(freed.scalar));
     memory_.Forget(freed.held);
+    free_tensors_.push_back(views_[tensor.value].tensor);
   }
   freed_.push_back(tensor);
   return {};
@@ -180,16 +189,18 @@ Status CountingHost::Fetch(const interp::FetchRequest& request) {
   });
   if (!fits) return Failure{"the ranks would send 2^63 bytes or more"};
   CountReceived(tensor, traffic, request.rank, before);
+  if (tensor.requested.empty()) requested_.push_back(views_[request.tensor.value].tensor);
   tensor.requested.emplace_back(request.rank, std::move(needed));
   memory_.Hold(tensor.held, rank, traffic.received[rank] - before);
   return {};
 }
 
 Status CountingHost::FinishFetches(Name) {
-  for (CountedTensor& tensor : tensors_) {
-    if (!tensor.requested.empty()) std::ranges::fill(tensor.last_receiver, -1);
-    tensor.requested.clear();
+  for (size_t number : requested_) {
+    std::ranges::fill(tensors_[number].last_receiver, -1);
+    tensors_[number].requested.clear();
   }
+  requested_.clear();
   if (clocks_) clocks_->FinishMessages();
   return {};
 }

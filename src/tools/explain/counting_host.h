@@ -43,8 +43,13 @@ class RankMemoryCount {
   int64_t most_owned() const { return most_owned_; }
   int64_t most_held() const { return most_held_; }
 
-  /// Adds bytes that the rank with most elements owns.
-  void Own(int64_t bytes) { most_owned_ = std::max(most_owned_, owned_ += bytes); }
+  /// Adds bytes that the rank with most elements owns. Returns false if the sum is too large.
+  [[nodiscard]] bool Own(int64_t bytes) {
+    bool fits = !__builtin_add_overflow(owned_, bytes, &owned_);
+    most_owned_ = std::max(most_owned_, owned_);
+    return fits;
+  }
+  void Disown(int64_t bytes) { owned_ -= bytes; }
   /// Adds bytes of others to those that a rank has of a tensor.
   void Hold(std::vector<int64_t>& of_tensor, size_t rank, int64_t bytes) {
     of_tensor[rank] += bytes;
@@ -130,7 +135,7 @@ class CountingHost final : public driver::GridHost<interp::ProgramHost> {
     std::string name;
     Scalar scalar = Scalar::F32;
     std::vector<int64_t> sizes;
-    // The others are only for distributed tensors.
+    // The following members are only for distributed tensors.
     driver::Exchange exchange;
     int64_t owned = 0;  ///< the most elements that a rank owns: the first or the last one has them
     /// For each rank, the last receiver of a message from it since FinishFetches, or -1. The fetches of a receiver follow one
@@ -169,6 +174,8 @@ class CountingHost final : public driver::GridHost<interp::ProgramHost> {
   RankClocks* clocks_ = nullptr;
   int64_t bytes_ = 0;  ///< the sum over all messages
   std::vector<CountedTensor> tensors_;
+  std::vector<size_t> free_tensors_;     ///< entries that new tensors get
+  std::vector<size_t> requested_;        ///< those with requests since FinishFetches
   std::vector<TensorPart> views_;        ///< indexed by id
   std::vector<interp::TensorId> freed_;  ///< ids that can be used again
   TrafficTable traffic_;
