@@ -128,8 +128,8 @@ class Exchange {
         received_(static_cast<std::size_t>(ownership_.grid().count())) {}
 
   const Ownership& ownership() const { return ownership_; }
-  // Calls `send(owner, box)` for each box that an owner must send so that `rank` has the elements in `needed`. The time does
-  // not depend on the number of ranks.
+  // Calls `send(owner, box)` for each box that an owner must send so that `rank` has the elements in `needed`. It only
+  // visits ranks that own some of them.
   template <class Send>
   void Fetch(std::int64_t rank, const Box& needed, Send send) {
     BoxSet& received = received_[static_cast<std::size_t>(rank)];

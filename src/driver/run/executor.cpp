@@ -341,8 +341,7 @@ Result<EventId> Executor::StartLaunch(const interp::LaunchRequest& request) {
   Result<Launching> launch = Prepare(request);
   if (!launch.ok()) return launch.failure();
   // What has been requested travels while the kernel runs.
-  Status sending =
-      ranks_ ? StatusOf(kdl_ranks_start_fetches(ranks_.get(), launch->queue)) : Status();
+  Status sending = StatusOf(kdl_ranks_start_fetches(ranks_.get(), launch->queue));
   if (!sending.ok()) return sending.failure();
   last_ = std::move(*launch);
   std::vector<kdl_event*> after = started_.Find(request.after);

@@ -48,7 +48,6 @@ Status Executor::Agree(const ir::Function& program,
 
 RankTrafficTable Executor::rank_traffic() const {
   RankTrafficTable table;
-  if (!ranks_) return table;
   std::vector<kdl_rank_traffic> rows(
       static_cast<size_t>(kdl_ranks_get_traffic(ranks_.get(), nullptr, 0)));
   kdl_ranks_get_traffic(ranks_.get(), rows.data(), static_cast<int64_t>(rows.size()));

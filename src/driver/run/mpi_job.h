@@ -41,8 +41,8 @@ class MpiJob {
   int End(int code);
 
  private:
-  std::unique_ptr<MpiProcess> mpi_;  ///< null before FindRanks, and if there are no other processes
-  bool may_share_ = true;
+  std::unique_ptr<MpiProcess> mpi_;  ///< null until this process has joined the others
+  bool may_share_ = true;            ///< whether this process may join others
   bool prints_ = true;
 };
 

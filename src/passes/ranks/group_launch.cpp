@@ -32,7 +32,8 @@ class GroupSharer {
         arguments_(arguments),
         groups_(GroupsOfLaunch(module.types().sizes(), code.launch(), kernel, kernels)) {
     for (const GroupBinder& binder : kernels.binders)
-      his_.push_back(SizeInProgram(module.types().sizes(), code.launch(), kernel, binder.hi));
+      binder_ends_.push_back(
+          SizeInProgram(module.types().sizes(), code.launch(), kernel, binder.hi));
   }
 
   void Share(const std::vector<RankNeed>& needs) {
@@ -105,8 +106,8 @@ class GroupSharer {
   /// Returns the numbers of blocks of the binders.
   std::vector<Value*> Counts() {
     std::vector<Value*> counts;
-    for (size_t k = 0; k < his_.size(); ++k) {
-      Value* hi = RankOps::SizeValue(b_, his_[k]);
+    for (size_t k = 0; k < binder_ends_.size(); ++k) {
+      Value* hi = RankOps::SizeValue(b_, binder_ends_[k]);
       int64_t length = kernels_.binders[k].length;
       counts.push_back(length == 1 ? hi : b_.Div(b_.Add(hi, b_.I64(length - 1)), b_.I64(length)));
     }
@@ -165,7 +166,7 @@ class GroupSharer {
     if (length == 1) return;
     blocks.first = b_.Mul(blocks.first, b_.I64(length));
     Value* end = b_.Mul(blocks.end, b_.I64(length));
-    blocks.end = b_.Min(end, RankOps::SizeValue(b_, his_[binder]));
+    blocks.end = b_.Min(end, RankOps::SizeValue(b_, binder_ends_[binder]));
   }
 
   void LaunchGroups(Value* rank, const PartValues& groups) {
@@ -250,8 +251,8 @@ class GroupSharer {
   GroupKernels& kernels_;
   const std::vector<RankArgument>& arguments_;
   Size groups_;
-  std::vector<Size> his_;      ///< the ends of the binders, in the sizes of the program
-  std::vector<Value*> parts_;  ///< for each reduced tensor
+  std::vector<Size> binder_ends_;  ///< the ends of the binders, in the sizes of the program
+  std::vector<Value*> parts_;      ///< for each reduced tensor
 };
 
 }  // namespace

@@ -69,7 +69,7 @@ class PanelSharer {
   void Share(const std::vector<RankNeed>& needs) {
     for (const KeptTensor& kept : kernel_.kept) Alloc(kept);
     Value* size = RankOps::SizeValue(b_, panels_.iterations);
-    Value* length = Length(size);
+    Value* length = PanelLength(size);
     Value* count = b_.Div(b_.Add(size, b_.Sub(length, b_.I64(1))), length);
     count = b_.Max(count, b_.I64(1));
     MakeLoop(b_, {b_.I64(0), b_.Add(count, b_.I64(1))}, [&](Value* number) {
@@ -109,7 +109,7 @@ class PanelSharer {
   }
 
   /// Returns how many iterations a panel has: what the first rank owns of them, which is most, rounded up to a multiple.
-  Value* Length(Value* size) {
+  Value* PanelLength(Value* size) {
     Value* length = size;
     for (int64_t axis : panels_.axes)
       length = b_.Min(length, code_.ops().Owned(b_, panels_.iterations, b_.I64(0), axis).end);

@@ -19,9 +19,9 @@ using ir::OpKind;
 using ir::Value;
 
 /// Follows a value to the ops that it decides.
-class Decided {
+class DependentOps {
  public:
-  explicit Decided(const Value* value) { Follow(value); }
+  explicit DependentOps(const Value* value) { Follow(value); }
 
   /// The loops whose ends depend on the value.
   const std::set<const Op*>& loops() const { return loops_; }
@@ -114,7 +114,7 @@ std::vector<ir::Loc> AssumeIterations(ir::Module& module, ir::Function& program,
                                       int64_t iterations) {
   std::set<const Op*> open;
   for (const Op* load : ir::OpsOfKind(program, OpKind::HostLoad))
-    open.merge(std::set(Decided(load->result()).loops()));
+    open.merge(std::set(DependentOps(load->result()).loops()));
   std::vector<ir::Loc> locations;
   // Inner loops come first, so outer ones are copied with loops that already have an end.
   for (Op* loop : ir::OpsIn(program.body, [&](const Op* op) { return open.contains(op); })) {
@@ -125,8 +125,8 @@ std::vector<ir::Loc> AssumeIterations(ir::Module& module, ir::Function& program,
       LimitLoop(module, loop, iterations);
   }
   for (Op* load : ir::OpsOfKind(program, OpKind::HostLoad)) {
-    Decided decided(load->result());
-    if (decided.decides_more() || !decided.loops().empty()) continue;
+    DependentOps dependent(load->result());
+    if (dependent.decides_more() || !dependent.loops().empty()) continue;
     ir::Builder b(module, load);
     load->result()->ReplaceAllUsesWith(b.Bits(load->result()->type()->scalar, 0));
     ir::Erase(load);

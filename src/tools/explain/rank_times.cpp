@@ -58,11 +58,11 @@ Result<MeasuredTimes> ParseRankTimes(std::string_view text) {
   if (!object.is_object()) return Failure{"it is not a JSON object"};
   MeasuredTimes times;
   for (const TimeMember& time : kNumbers) {
-    const auto& [name, member, may_be_absent] = time;
-    if (may_be_absent && !object.contains(name)) continue;
-    auto values = object.contains(name) ? ValuesOf(object[name]) : std::nullopt;
+    bool exists = object.contains(time.name);
+    if (time.may_be_absent && !exists) continue;
+    auto values = exists ? ValuesOf(object[time.name]) : std::nullopt;
     if (!values)
-      return Failure{fmt::format("'{}' must be a number of seconds, or a list of them", name)};
+      return Failure{fmt::format("'{}' must be a number of seconds, or a list of them", time.name)};
     SetEach(times, *values,
             [&time](RankTimes& one, double seconds) { one.*time.member = seconds; });
   }
