@@ -14,6 +14,10 @@ namespace kdl::ranks {
 
 // The tag of messages that do not move elements of tensors.
 inline constexpr std::int64_t kControlTag = 0;
+// The tag of messages with which the processes end a call of a program.
+inline constexpr std::int64_t kEndTag = 1;
+// The first tag of messages that move elements of tensors.
+inline constexpr std::int64_t kFirstElementTag = 2;
 
 // All processes must make the same calls. Without a transport, there is one process.
 class FirstAndOthers {

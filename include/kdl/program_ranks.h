@@ -7,16 +7,20 @@
 
 #define KDL_NAMED_ARGS(...) KDL_LIST(const kdl_named_arg, __VA_ARGS__)
 
+/* Begin and end the call in all processes, even after a failure in this one. Afterwards, all have the same failure. */
+static inline void kdl_begin_call(kdl_program* run, const char* program, const char* code,
+                                  const kdl_named_arg* args, int32_t arg_count, const char* place) {
+  run->error =
+      kdl_ranks_begin_call(run->context, program, code, args, arg_count, place, run->error);
+}
+static inline void kdl_end_call(kdl_program* run) {
+  run->error = kdl_ranks_end_call(run->context, run->error);
+}
+
 static inline kdl_ranks* kdl_open_ranks(kdl_program* run, const int64_t* shape, int32_t axes) {
   kdl_ranks* ranks = NULL;
   if (kdl_goes(run)) kdl_note(run, kdl_ranks_create(run->context, shape, axes, &ranks), NULL);
   return ranks;
-}
-
-static inline void kdl_agree(kdl_program* run, const kdl_ranks* ranks, const char* program,
-                             const char* code, const kdl_named_arg* args, int32_t arg_count,
-                             const char* place) {
-  if (kdl_goes(run)) kdl_note(run, kdl_ranks_agree(ranks, program, code, args, arg_count), place);
 }
 
 static inline void kdl_use_queue(kdl_program* run, kdl_ranks* ranks, kdl_queue* queue) {

@@ -1,7 +1,7 @@
 /* Programs whose tensors are distributed over ranks. An application that is started as several processes says once how they
  * send bytes to each other (`kdl_use_mpi` in use_mpi.h does it for MPI), and then calls its programs in all processes, with the
- * same arguments. If sizes or numbers differ, a call fails in all processes, and they can call further programs. The functions
- * after kdl_context_set_transport are for compiled programs. The conventions are those of runtime.h. */
+ * same arguments. If a call fails in one process, it fails in all of them with the same error, and they can call further programs.
+ * The functions after kdl_context_set_transport are for compiled programs. The conventions are those of runtime.h. */
 #pragma once
 
 #include "kdl/queue.h"
@@ -16,7 +16,10 @@ extern "C" {
  * nothing is written to the memory of receives any more. The n-th receive with a tag from a process belongs to the n-th send with
  * this tag of that process to this one. Tags are 0 or more. Different transfers of a program have different ones, so that processes
  * that have left the common order wait instead of taking other elements. All transfers of a context are started by the
- * threads that call its programs, so the programs must be called in the same order in all processes. */
+ * threads that call its programs, so the programs must be called in the same order in all processes, by one thread at a time.
+ *
+ * The functions after `release` are for failures. They may be NULL. Then a process that has failed returns, and others may wait for it
+ * forever. */
 typedef struct kdl_transport {
   int64_t rank;  /* the number of this process, from 0 */
   int64_t count; /* how many processes there are */
@@ -26,11 +29,38 @@ typedef struct kdl_transport {
   kdl_error* (*wait_all)(void* state);
   void (*release)(
       void* state); /* called when the context no longer uses the transport; may be NULL */
+
+  /* From now on, wait_all also returns, with KDL_ERROR_CANCELLED, if another process says that it has failed. Until
+   * `settle`, the memory of sends stays in place even after wait_all has failed. */
+  kdl_error* (*watch)(void* state);
+  /* Ends that. If the call has failed in this process, tells the other ones, unless one has told this process, and takes receives back
+   * that have not ended. Later calls of wait_all do not wait for earlier sends. */
+  kdl_error* (*stop)(void* state, int has_failed);
+  /* Called in all processes after `stop`, if the call has failed in one of them. Receives and forgets what has been sent to this process and
+   * not received, and waits for its own sends. */
+  kdl_error* (*settle)(void* state);
 } kdl_transport;
 
 /* Sets the transport with which programs of the context share their work. Without one, the process does all of it. NULL removes
  * the transport. No program may be running. */
 kdl_error* kdl_context_set_transport(kdl_context* context, const kdl_transport* transport);
+
+/* An argument of a program with its name in the source. */
+typedef struct kdl_named_arg {
+  const char* name;
+  kdl_arg value;
+} kdl_named_arg;
+
+/* Begin and end a call of a program in all processes of the context's transport. All of them must call both, even if something has failed
+ * before: `failure` is the error of this process so far, which they take over, or NULL. They return NULL, or the same error in all
+ * processes, which states the process that has failed first unless all have failed with it. kdl_ranks_begin_call also checks that all
+ * processes call the same program with the same numbers and sizes of tensors, but not the elements of tensors; `code` identifies what
+ * the program computes, and `place`, which may be NULL, is where it is in the source. If it has failed, kdl_ranks_end_call only
+ * returns `failure`. Without a transport, both do. */
+kdl_error* kdl_ranks_begin_call(kdl_context* context, const char* program, const char* code,
+                                const kdl_named_arg* args, int32_t count, const char* place,
+                                kdl_error* failure);
+kdl_error* kdl_ranks_end_call(kdl_context* context, kdl_error* failure);
 
 /* The ranks of a device, and the distributed tensors of one call of a program. */
 typedef struct kdl_ranks kdl_ranks;
@@ -44,17 +74,10 @@ kdl_error* kdl_ranks_create(kdl_context* context, const int64_t* shape, int32_t 
 /* Creates ranks for a transport, which the caller keeps. If it is NULL, this process has all ranks of the grid. */
 kdl_error* kdl_ranks_create_with(const kdl_transport* transport, const int64_t* shape, int32_t axes,
                                  kdl_ranks** ranks);
+/* If transfers have not ended because the call has failed, frees the memory that they use at the end of the call. */
 void kdl_ranks_free(kdl_ranks* ranks);
 
-/* An argument of a program with its name in the source. */
-typedef struct kdl_named_arg {
-  const char* name;
-  kdl_arg value;
-} kdl_named_arg;
-
-/* Checks that all processes call the same program with the same numbers and sizes of tensors, but not the elements of tensors. If not,
- * it fails in all of them, and the error says what differs. All processes must call this before the program transfers anything.
- * `code` identifies what the program computes. */
+/* Checks the arguments as kdl_ranks_begin_call does, for a caller that ends all processes if one fails. */
 kdl_error* kdl_ranks_agree(const kdl_ranks* ranks, const char* program, const char* code,
                            const kdl_named_arg* args, int32_t count);
 

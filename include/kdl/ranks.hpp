@@ -13,6 +13,26 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
+// An argument of a program with its name in the source.
+struct NamedArgument {
+  const char* name;
+  Argument value;
+};
+
+// Calls `body` in all processes of the context, if they call the same program with the same arguments. If something fails in one of
+// them, throws the same error in all.
+template <class Body>
+void RunOverRanks(const Context& context, const char* program, const char* code,
+                  std::initializer_list<NamedArgument> arguments, const char* place, Body body) {
+  std::vector<kdl_named_arg> args;
+  kdl_error* failure = Try([&] {
+    for (const NamedArgument& one : arguments) args.push_back({one.name, one.value.get()});
+  });
+  Check(kdl_ranks_begin_call(context.get(), program, code, args.data(),
+                             static_cast<std::int32_t>(args.size()), place, failure));
+  Check(kdl_ranks_end_call(context.get(), Try(body)));
+}
+
 // The ranks of a device during one call of a program.
 class Ranks {
  public:
@@ -48,21 +68,6 @@ class Ranks {
   std::int64_t OwnedBlockEnd(std::int64_t size, std::int64_t rank, std::int64_t number,
                              std::int64_t axis, std::int64_t block) const {
     return kdl_ranks_owned_block_end(ranks_.get(), size, rank, axis, block, number);
-  }
-
-  // An argument of the program with its name in the source.
-  struct Named {
-    const char* name;
-    Argument value;
-  };
-  // Throws an error in all processes unless they all call the same program with the same arguments.
-  void Agree(const char* program, const char* code, std::initializer_list<Named> arguments,
-             const char* place) const {
-    std::vector<kdl_named_arg> args;
-    for (const Named& one : arguments) args.push_back({one.name, one.value.get()});
-    Check(kdl_ranks_agree(ranks_.get(), program, code, args.data(),
-                          static_cast<std::int32_t>(args.size())),
-          place);
   }
 
   void Add(const Tensor& tensor, const std::vector<std::int64_t>& axes) const {

@@ -9,6 +9,7 @@
 #include "api/kept_launches.h"
 #include "api/rank_agreement.h"
 #include "api/rank_group.h"
+#include "api/rank_processes.h"
 #include "kdl/ranks.h"
 
 using namespace kdl::runtime;
@@ -35,13 +36,14 @@ Error MakeGrid(const std::int64_t* shape, std::int32_t axes, std::int64_t proces
                  "; one process alone runs it, too");
 }
 
-Error MakeRanks(std::shared_ptr<const kdl_transport> transport, std::int64_t processes,
-                const std::int64_t* shape, std::int32_t axes, kdl_ranks** ranks) {
+// `count` is the number of processes, or 0 if this process has all ranks of the grid.
+Error MakeRanks(std::shared_ptr<Processes> processes, std::int64_t count, const std::int64_t* shape,
+                std::int32_t axes, kdl_ranks** ranks) {
   RankGrid grid;
-  KDL_RETURN_IF_ERROR(MakeGrid(shape, axes, processes, &grid));
-  const std::int64_t first = transport ? transport->rank : 0;
-  const std::int64_t end = transport ? first + 1 : grid.count();
-  *ranks = new kdl_ranks(std::move(grid), {first, end}, std::move(transport));
+  KDL_RETURN_IF_ERROR(MakeGrid(shape, axes, count, &grid));
+  const std::int64_t first = processes ? processes->transport().rank : 0;
+  const std::int64_t end = processes ? first + 1 : grid.count();
+  *ranks = new kdl_ranks(std::move(grid), {first, end}, std::move(processes));
   return nullptr;
 }
 
@@ -51,18 +53,35 @@ kdl_error* kdl_context_set_transport(kdl_context* context, const kdl_transport* 
   KDL_RETURN_IF_UNUSABLE(context);
   return Guard([&]() -> Error {
     if (transport == nullptr) {
-      Unwrap(context)->set_transport(nullptr);
+      Unwrap(context)->set_processes(nullptr);
       return nullptr;
     }
     if (transport->rank < 0 || transport->rank >= transport->count)
       return Invalid("a transport has rank ", transport->rank, " of ", transport->count);
-    const auto release = [](const kdl_transport* one) {
-      if (one->release != nullptr) one->release(one->state);
-      delete one;
-    };
-    Unwrap(context)->set_transport(
-        std::shared_ptr<const kdl_transport>(new kdl_transport(*transport), release));
+    Unwrap(context)->set_processes(std::make_shared<Processes>(*transport));
     return nullptr;
+  });
+}
+
+kdl_error* kdl_ranks_begin_call(kdl_context* context, const char* program, const char* code,
+                                const kdl_named_arg* args, std::int32_t count, const char* place,
+                                kdl_error* failure) {
+  Error own(failure);
+  KDL_RETURN_IF_UNUSABLE(context, program, code);
+  return Guard([&]() -> Error {
+    const std::shared_ptr<Processes>& processes = Unwrap(context)->processes();
+    if (!processes) return std::move(own);
+    return processes->Begin({program, code, {args, static_cast<std::size_t>(count)}, place},
+                            std::move(own));
+  });
+}
+
+kdl_error* kdl_ranks_end_call(kdl_context* context, kdl_error* failure) {
+  Error own(failure);
+  KDL_RETURN_IF_UNUSABLE(context);
+  return Guard([&]() -> Error {
+    const std::shared_ptr<Processes>& processes = Unwrap(context)->processes();
+    return processes ? processes->End(std::move(own)) : std::move(own);
   });
 }
 
@@ -70,9 +89,9 @@ kdl_error* kdl_ranks_create(kdl_context* context, const std::int64_t* shape, std
                             kdl_ranks** ranks) {
   KDL_RETURN_IF_UNUSABLE(context, ranks);
   return Guard([&] {
-    std::shared_ptr<const kdl_transport> transport = Unwrap(context)->transport();
-    const std::int64_t processes = transport ? transport->count : 1;
-    return MakeRanks(std::move(transport), processes, shape, axes, ranks);
+    std::shared_ptr<Processes> processes = Unwrap(context)->processes();
+    const std::int64_t count = processes ? processes->transport().count : 1;
+    return MakeRanks(std::move(processes), count, shape, axes, ranks);
   });
 }
 
@@ -80,8 +99,10 @@ kdl_error* kdl_ranks_create_with(const kdl_transport* transport, const std::int6
                                  std::int32_t axes, kdl_ranks** ranks) {
   KDL_RETURN_IF_UNUSABLE(ranks);
   return Guard([&] {
-    auto own = transport ? std::make_shared<const kdl_transport>(*transport) : nullptr;
-    return MakeRanks(std::move(own), transport ? transport->count : 0, shape, axes, ranks);
+    if (transport == nullptr) return MakeRanks(nullptr, 0, shape, axes, ranks);
+    kdl_transport kept = *transport;
+    kept.release = nullptr;
+    return MakeRanks(std::make_shared<Processes>(kept), kept.count, shape, axes, ranks);
   });
 }
 
@@ -90,13 +111,19 @@ kdl_error* kdl_ranks_agree(const kdl_ranks* ranks, const char* program, const ch
   KDL_RETURN_IF_UNUSABLE(ranks, program, code);
   return Guard([&]() -> Error {
     if (ranks->transport() == nullptr) return nullptr;
-    return Agree(*ranks->transport(), {program, code, {args, static_cast<std::size_t>(count)}});
+    return Agree(*ranks->transport(),
+                 {program, code, {args, static_cast<std::size_t>(count)}, nullptr}, nullptr);
   });
 }
 
 void kdl_ranks_free(kdl_ranks* ranks) {
-  // After a failure, transfers that have not ended keep their memory: other processes may never take part in them.
-  if (ranks != nullptr && !ranks->is_started()) delete ranks;
+  if (ranks == nullptr) return;
+  // After a failure, transfers that have not ended need their memory.
+  if (!ranks->is_started() || ranks->processes() == nullptr) {
+    delete ranks;
+  } else {
+    GuardQuiet([&] { ranks->processes()->Keep(std::shared_ptr<kdl_ranks>(ranks)); });
+  }
 }
 
 kdl_error* kdl_ranks_use_queue(kdl_ranks* ranks, kdl_queue* queue) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "kdl/first_and_others.hpp"
 #include "kdl/rank_ownership.hpp"
 #include "kdl/ranks.h"
 
@@ -115,10 +116,10 @@ class FetchPlans {
   std::vector<std::int64_t> requests_;
   std::vector<std::unique_ptr<FetchPlan>> plans_;  // in the order of their states
   std::unordered_multimap<std::uint64_t, const FetchPlan*> plans_by_hash_;
-  std::size_t kept_numbers_ = 0;       // in the plans
-  std::unique_ptr<FetchPlan> unkept_;  // the last plan that is not kept
-  const FetchPlan* plan_ = nullptr;    // that of the pending requests
-  std::int64_t next_state_ = 1;
+  std::size_t kept_numbers_ = 0;                       // in the plans
+  std::unique_ptr<FetchPlan> unkept_;                  // the last plan that is not kept
+  const FetchPlan* plan_ = nullptr;                    // that of the pending requests
+  std::int64_t next_state_ = ranks::kFirstElementTag;  // states become tags
 };
 
 }  // namespace kdl::runtime

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/rank_extremes.h"
+#include "api/rank_failures.h"
 #include "core/dynamic_scalar.h"
 #include "core/element.h"
 #include "core/text.h"
@@ -26,50 +28,6 @@ struct CalledNumber {
   std::uint8_t element;
   std::uint64_t bits;
 };
-
-// The least and the greatest number of several processes, and the first process that has it.
-struct Extremes {
-  std::uint64_t least;
-  std::uint64_t greatest;
-  std::int64_t has_least;
-  std::int64_t has_greatest;
-
-  bool differ() const { return least != greatest; }
-  void Add(const Extremes& other) {
-    if (other.least < least || (other.least == least && other.has_least < has_least)) {
-      least = other.least;
-      has_least = other.has_least;
-    }
-    if (other.greatest > greatest ||
-        (other.greatest == greatest && other.has_greatest < has_greatest)) {
-      greatest = other.greatest;
-      has_greatest = other.has_greatest;
-    }
-  }
-};
-
-// Returns the extremes of one process.
-Extremes ExtremesOf(std::uint64_t number, std::int64_t rank) {
-  return {number, number, rank, rank};
-}
-
-// Replaces the values of each process by the extremes over all processes. After each round, a process has those of twice as many
-// processes: of itself and of the ones before it.
-Error CombineAll(const kdl_transport& transport, std::vector<Extremes>& values) {
-  const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(Extremes));
-  std::vector<Extremes> others(values.size());
-  for (std::int64_t distance = 1; distance < transport.count; distance *= 2) {
-    const std::int64_t to = (transport.rank + distance) % transport.count;
-    const std::int64_t from = (transport.rank - distance + transport.count) % transport.count;
-    KDL_RETURN_IF_ERROR(
-        Error(transport.receive(transport.state, from, ranks::kControlTag, others.data(), bytes)));
-    Error sent(transport.send(transport.state, to, ranks::kControlTag, values.data(), bytes));
-    Error waited(transport.wait_all(transport.state));
-    if (sent || waited) return sent ? std::move(sent) : std::move(waited);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i].Add(others[i]);
-  }
-  return nullptr;
-}
 
 // What the numbers mean. If it is the same in two processes, they have as many numbers.
 std::string DescribeTypes(const ProgramCall& call) {
@@ -131,24 +89,31 @@ Error OtherNumbers(const std::vector<CalledNumber>& numbers,
                  "; write the same arguments for all processes");
 }
 
+Error AtPlace(const ProgramCall& call, Error error) {
+  return call.place == nullptr ? std::move(error)
+                               : Prefixed(Concat(call.place, ": error: "), std::move(error));
+}
+
 }  // namespace
 
-Error Agree(const kdl_transport& transport, const ProgramCall& call) {
+Error Agree(const kdl_transport& transport, const ProgramCall& call, Error failure) {
   const std::vector<CalledNumber> numbers = NumbersOf(call);
   const std::uint64_t types = checkpoints::ChecksumOf(DescribeTypes(call));
   std::uint64_t values = types;
   for (const CalledNumber& number : numbers) values = checkpoints::Mixed(values + number.bits + 1);
-  std::vector<Extremes> sums = {ExtremesOf(types, transport.rank),
-                                ExtremesOf(values, transport.rank)};
-  KDL_RETURN_IF_ERROR(CombineAll(transport, sums));
-  if (sums[0].differ()) return OtherProgram();
+  std::vector<Extremes> sums = {OwnExtremes(transport, types), OwnExtremes(transport, values)};
+  AddFailure(transport, failure.get(), sums);
+  KDL_RETURN_IF_ERROR(CombineAll(transport, ranks::kControlTag, sums));
+  failure = CommonFailure(transport, std::span(sums).last(kFailureValues), std::move(failure));
+  if (failure) return failure;
+  if (sums[0].differ()) return AtPlace(call, OtherProgram());
   if (!sums[1].differ()) return nullptr;
   std::vector<Extremes> extremes;
   extremes.reserve(numbers.size());
   for (const CalledNumber& number : numbers)
-    extremes.push_back(ExtremesOf(number.bits, transport.rank));
-  KDL_RETURN_IF_ERROR(CombineAll(transport, extremes));
-  return OtherNumbers(numbers, extremes);
+    extremes.push_back(OwnExtremes(transport, number.bits));
+  KDL_RETURN_IF_ERROR(CombineAll(transport, ranks::kControlTag, extremes));
+  return AtPlace(call, OtherNumbers(numbers, extremes));
 }
 
 }  // namespace kdl::runtime

@@ -14,10 +14,12 @@ struct ProgramCall {
   std::string_view program;
   std::string_view code;
   std::span<const kdl_named_arg> args;
+  const char* place;  // of the program in the source; may be null
 };
 
-// Compares the calls of all processes, each of which must call this. Returns an error in all of them if two differ. While they
-// agree, a process sends ceil(log2(count)) messages of a few bytes.
-Error Agree(const kdl_transport& transport, const ProgramCall& call);
+// Compares the calls of all processes, each of which must call this. Returns an error in all of them if two differ, or if one has
+// failed before: `failure` is that of this process, or null. While they agree, a process sends ceil(log2(count)) messages of a few
+// bytes.
+Error Agree(const kdl_transport& transport, const ProgramCall& call, Error failure);
 
 }  // namespace kdl::runtime

@@ -154,8 +154,8 @@ Error kdl_ranks::Finish() {
     kdl_event_free(copy);
   }
   copies_.clear();
-  // After a failure, the transport may still read what it sends, so the ranks remain started, and kdl_ranks_free keeps the memory.
-  if (transport_) KDL_RETURN_IF_ERROR(Error(transport_->wait_all(transport_->state)));
+  // After a failure, the transport may still read what it sends, so the ranks remain started, and kdl_ranks_free does not free the memory yet.
+  if (transport_ != nullptr) KDL_RETURN_IF_ERROR(Error(transport_->wait_all(transport_->state)));
   for (std::size_t m = 0; m < in_use_.size(); ++m) {
     const PlannedMessage& message = plans_.Plan().messages[m];
     SharedBuffer& buffer = in_use_[m];

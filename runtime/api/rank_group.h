@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/fetch_plans.h"
+#include "api/rank_processes.h"
 #include "checkpoints/saved.h"
 #include "kdl/queue.h"
 
@@ -36,10 +37,14 @@ using RankTrafficTable = std::map<std::string, TrafficOfTensor, std::less<>>;
 
 struct kdl_ranks {
  public:
-  // All ranks from `first` to `end` - 1 belong to this process. `transport` is null if there are no others.
+  // All ranks from `first` to `end` - 1 belong to this process. `processes` is null if there are no others.
   kdl_ranks(kdl::ranks::RankGrid grid, kdl::runtime::LocalRange local,
-            std::shared_ptr<const kdl_transport> transport)
-      : grid_(std::move(grid)), local_(local), transport_(std::move(transport)), plans_(local) {}
+            std::shared_ptr<kdl::runtime::Processes> processes)
+      : grid_(std::move(grid)),
+        local_(local),
+        processes_(std::move(processes)),
+        transport_(processes_ ? &processes_->transport() : nullptr),
+        plans_(local) {}
   ~kdl_ranks();
   kdl_ranks(const kdl_ranks&) = delete;
   kdl_ranks& operator=(const kdl_ranks&) = delete;
@@ -47,7 +52,8 @@ struct kdl_ranks {
   const kdl::ranks::RankGrid& grid() const { return grid_; }
   const kdl::runtime::LocalRange& local() const { return local_; }
   const kdl::runtime::RankTrafficTable& traffic() const { return traffic_; }
-  const kdl_transport* transport() const { return transport_.get(); }
+  kdl::runtime::Processes* processes() const { return processes_.get(); }
+  const kdl_transport* transport() const { return transport_; }
   // Returns the elements that the ranks of this process own of a tensor, or nothing if it is not distributed.
   std::vector<kdl::runtime::SavedPart> OwnedParts(const kdl_array& tensor) const;
   // Whether transfers may use what is requested.
@@ -83,7 +89,8 @@ struct kdl_ranks {
 
   kdl::ranks::RankGrid grid_;
   kdl::runtime::LocalRange local_;
-  std::shared_ptr<const kdl_transport> transport_;
+  std::shared_ptr<kdl::runtime::Processes> processes_;
+  const kdl_transport* transport_;                   // null if there are no other processes
   std::map<const kdl_buffer*, RankTensor> tensors_;  // by the buffer of the first memory
   kdl::runtime::FetchPlans plans_;
   std::vector<SharedBuffer> in_use_;   // those of the messages that have been started

@@ -14,10 +14,11 @@
 #include "core/schedule.h"
 #include "core/statistics.h"
 #include "core/trap.h"
-#include "kdl/ranks.h"
 #include "system/library.h"
 
 namespace kdl::runtime {
+
+class Processes;
 
 class Context : public Handle {
  public:
@@ -38,11 +39,9 @@ class Context : public Handle {
   const TransferLog& transfers() const { return *transfers_; }
   PrintSink& prints() { return prints_; }
   kdl_hooks* hooks() { return &hooks_; }
-  // How processes that share the work of programs send bytes to each other; null if there is only this process.
-  const std::shared_ptr<const kdl_transport>& transport() const { return transport_; }
-  void set_transport(std::shared_ptr<const kdl_transport> transport) {
-    transport_ = std::move(transport);
-  }
+  // The processes that share the work of programs; null if there is only this process.
+  const std::shared_ptr<Processes>& processes() const { return processes_; }
+  void set_processes(std::shared_ptr<Processes> processes) { processes_ = std::move(processes); }
   // The file at whose checkpoint the next program with checkpoints continues, or "".
   void set_resume(std::string file);
   // Returns it, and forgets it.
@@ -59,7 +58,7 @@ class Context : public Handle {
   Registry registry_;
   std::shared_ptr<TransferLog> transfers_ = std::make_shared<TransferLog>();
   PrintSink prints_;
-  std::shared_ptr<const kdl_transport> transport_;
+  std::shared_ptr<Processes> processes_;
   std::mutex mutex_;  // guards the members below
   std::map<std::string, DeviceKind, std::less<>> kinds_;
   std::map<std::string, std::shared_ptr<Device>> devices_;  // keyed by URI

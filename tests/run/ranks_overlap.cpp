@@ -190,7 +190,8 @@ Counts RunAs(std::int64_t number, std::int64_t count, const Program& program,
   context.Register(kdl_images_ranks);
   const kdl::Device host = context.Select("host");
   Rank rank{number, host.get()};
-  const kdl_transport transport = {number, count, &rank, Send, StartReceive, WaitAll, nullptr};
+  const kdl_transport transport = {number,  count,   &rank,   Send,    StartReceive,
+                                   WaitAll, nullptr, nullptr, nullptr, nullptr};
   if (count > 1) kdl::Check(kdl_context_set_transport(context.get(), &transport));
   rank.Launches();  // the device begins to count
   const kdl::Tensor out = context.Wrap(host, y.data(), {kRows, kColumns});

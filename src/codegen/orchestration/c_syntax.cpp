@@ -237,6 +237,11 @@ class SyntaxOfC final : public Syntax {
     }
   }
 
+  void BeginCall(Writer& writer, Call call) override {
+    Print(writer, call, {}, "");
+    is_called_in_all_ = true;
+  }
+
   void SelectNothing(Writer& writer, bool has_devices) const override {
     if (has_devices) Discard(writer, devices_, "");
   }
@@ -287,6 +292,7 @@ class SyntaxOfC final : public Syntax {
       writer.Line(fmt::format("kdl_close_queue({}, {});", run_, name));
     if (!checkpoints_.empty()) writer.Line(fmt::format("kdl_checkpoints_free({});", checkpoints_));
     for (const std::string& ranks : ranks_) writer.Line(fmt::format("kdl_ranks_free({});", ranks));
+    if (is_called_in_all_) writer.Line(fmt::format("kdl_end_call({});", run_));
     writer.Line(fmt::format("return kdl_end({});", run_));
     writer.Outdent();
     writer.Line("}");
@@ -369,6 +375,7 @@ class SyntaxOfC final : public Syntax {
   std::vector<std::pair<Queues::value_type, std::string>> queues_;
   std::vector<std::string> ranks_;
   std::string checkpoints_;
+  bool is_called_in_all_ = false;  ///< whether all processes call the program
 };
 
 }  // namespace

@@ -201,6 +201,16 @@ class SyntaxOfCpp final : public Syntax {
     writer.Line(fmt::format("const kdl::FloatState {};", names.Pick("floats")));
   }
 
+  /// The rest of the program is a lambda.
+  void BeginCall(Writer& writer, Call call) override {
+    call.items.emplace_back("[&] {");
+    std::vector<std::string> texts = CppArguments(call);
+    texts.insert(texts.begin(), context_);
+    writer.List(Head(call), texts, "");
+    writer.Indent();
+    is_called_in_all_ = true;
+  }
+
   void SelectNothing(Writer& writer, bool has_devices) const override {
     Discard(writer, context_, "");
     if (has_devices) Discard(writer, devices_, "");
@@ -240,6 +250,10 @@ class SyntaxOfCpp final : public Syntax {
 
   void CloseProgram(Writer& writer) const override {
     if (!drain_.empty()) writer.Line(drain_ + ".Wait();");
+    if (is_called_in_all_) {
+      writer.Outdent();
+      writer.Line("});");
+    }
     writer.Outdent();
     writer.Line("}");
   }
@@ -298,6 +312,7 @@ class SyntaxOfCpp final : public Syntax {
   std::string context_;
   std::string devices_;
   std::string drain_;
+  bool is_called_in_all_ = false;  ///< whether all processes call the program
 };
 
 }  // namespace

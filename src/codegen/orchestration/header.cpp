@@ -23,6 +23,15 @@ void Describe(Writer& writer, std::string_view prefix, const FaceFunction& funct
   }
 }
 
+/// Says who must call a program over ranks.
+void DescribeRanks(Writer& writer, const FaceFunction& program) {
+  if (!UsesRanks(*program.functions[0])) return;
+  writer.Line(
+      "/// Collective: after kdl_use_mpi, all processes must call it, with the same arguments. If "
+      "it");
+  writer.Line("/// fails in one of them, it fails in all with the same error, and they can go on.");
+}
+
 /// Prints a reference to the symbol, so that users of the header link the object that defines it.
 void ReferTo(Writer& writer, const std::string& symbol) {
   writer.Line();
@@ -59,6 +68,7 @@ void PrintC(Writer& writer, const ModuleFace& face) {
   for (const FaceFunction& program : face.programs) {
     writer.Line();
     Describe(writer, "///", program);
+    DescribeRanks(writer, program);
     writer.Line("/// Returns when everything has completed.");
     DeclareCProgram(writer, face, program, ");");
   }
@@ -104,6 +114,7 @@ void PrintCpp(Writer& writer, const ModuleFace& face) {
   for (const FaceFunction& program : face.programs) {
     writer.Line();
     Describe(writer, "///", program);
+    DescribeRanks(writer, program);
     writer.Line("/// Returns when everything has completed; throws kdl::Error.");
     DeclareProgram(writer, face, program, Defaults::Given, ");");
   }

@@ -64,11 +64,24 @@ std::string DimText(const std::vector<const ir::Function*>& variants, size_t par
   return text;
 }
 
+/// Returns text like " by (M, _)" if the tensor is distributed, otherwise an empty string.
+std::string DistributionText(const ir::Value* param) {
+  std::string entries;
+  ir::RankDistribution distribution = ir::DistributionOfParam(param);
+  for (size_t d = 0; d < distribution.size(); ++d) {
+    entries += d == 0 ? "" : ", ";
+    entries += distribution[d].is_distributed() ? ToString(param->type()->dims[d]) : "_";
+    if (distribution[d].block > 0) entries += fmt::format(": {}", distribution[d].block);
+  }
+  return entries.empty() ? "" : fmt::format(" by ({})", entries);
+}
+
 /// Returns text like " on npu" if the tensor must be on a particular device, otherwise an empty string.
 std::string OwnerText(const ir::Value* param) {
   for (const ir::Use& use : param->uses()) {
     if (use.user->kind() == ir::OpKind::Lives)
-      return fmt::format(" on {}", use.user->attr<ir::AttrKey::Device>().text());
+      return fmt::format(" on {}{}", use.user->attr<ir::AttrKey::Device>().text(),
+                         DistributionText(param));
   }
   return "";
 }
@@ -264,6 +277,17 @@ std::string FaceParam::CType() const {
   if (is_tensor) return "const kdl_array*";
   if (any_scalar) return "kdl_arg";
   return codegen::CType(param->value->type()->scalar);
+}
+
+bool UsesRanks(const ir::Op* op) {
+  return op->kind() == ir::OpKind::Ranks ||
+         (op->kind() == ir::OpKind::Alloc && op->HasAttr(ir::AttrKey::RankAxes));
+}
+
+bool UsesRanks(const ir::Function& program) {
+  bool uses_ranks = false;
+  ir::Walk(program.body, [&](const ir::Op* op) { uses_ranks = uses_ranks || UsesRanks(op); });
+  return uses_ranks;
 }
 
 ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,

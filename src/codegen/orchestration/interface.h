@@ -105,6 +105,10 @@ struct ModuleFace {
   FaceCalls calls;
 };
 
+/// Return whether an op of a program, or the program, needs the ranks of a device.
+bool UsesRanks(const ir::Op* op);
+bool UsesRanks(const ir::Function& program);
+
 /// Returns the interface of a module. `specs` contains, by device name, the specs that the runtime reads.
 /// Devices without an entry use the spec in the source.
 ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,

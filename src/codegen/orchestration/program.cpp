@@ -37,8 +37,8 @@ void ProgramPrinter::Print() {
     if (!param.is_tensor && needs_.Uses(param.param->value) == 0)
       syntax_->Discard(writer_, variables_.at(param.param->value));
   }
+  PrintBeginCall();
   PrintDevices();
-  for (const auto& [device, ranks] : ranks_) PrintAgree(ranks);
   PrintCheckpoints();
   PrintSizes();
   PrintApart();

@@ -81,8 +81,8 @@ class ProgramPrinter {
   void PrintDevices();
   /// Prints the ranks of the devices over which the program distributes tensors.
   void PrintRankDevices();
-  /// Prints a check that all processes call the program with the same arguments.
-  void PrintAgree(const std::string& ranks);
+  /// If the program distributes tensors, prints the start of its call in all processes.
+  void PrintBeginCall();
   void UseQueue(Name device, int64_t queue);
   /// Prints the initialization of each size, from the first dimension that consists of only this size. Then
   /// prints checks that every tensor has its declared shape.

@@ -23,9 +23,7 @@ using ir::Value;
 
 void ProgramPrinter::PrintRankDevices() {
   ir::Walk(function_.body, [this](const Op* op) {
-    bool has_ranks = op->kind() == OpKind::Ranks ||
-                     (op->kind() == OpKind::Alloc && op->HasAttr(AttrKey::RankAxes));
-    if (!has_ranks) return;
+    if (!UsesRanks(op)) return;
     Name device = op->attr<AttrKey::Device>();
     if (ranks_.contains(device)) return;
     auto declared = std::ranges::find(module_.devices, device, &ir::Device::name);
@@ -39,18 +37,20 @@ void ProgramPrinter::PrintRankDevices() {
   });
 }
 
-void ProgramPrinter::PrintAgree(const std::string& ranks) {
+/// Processes fail together from here on, so this comes before everything else that may fail.
+void ProgramPrinter::PrintBeginCall() {
+  if (!UsesRanks(function_)) return;
   std::vector<std::string> args;
   for (const FaceParam& param : program_.params)
     args.push_back(fmt::format("{{{}, {}}}", Quoted(param.param->value->name().text()),
                                ArgumentText(param.param->value)));
-  Call call{Request::Agree, ranks, {}};
+  Call call{Request::BeginCall, "", {}};
   call.items = {Quoted(function_.base_name()),
                 Quoted(checkpoints::HexText(ir::FindIdentity(function_).value_or(0))),
                 {Item::Kind::Named, std::move(args)},
                 {Item::Kind::Place, {}}};
   if (function_.loc.line != 0) call.items.back().texts = {Quoted(PlaceText(function_.loc))};
-  syntax_->Print(writer_, call, {}, "");
+  syntax_->BeginCall(writer_, std::move(call));
 }
 
 const std::string& ProgramPrinter::RanksOf(const Op* op) const {

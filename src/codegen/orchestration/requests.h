@@ -9,11 +9,11 @@ namespace kdl::codegen {
 
 /// A request of a program to the runtime.
 enum class Request : uint8_t {
-  Agree,
   Allocate,
   Apart,
   Assert,
   At,
+  BeginCall,
   Copy,
   CopyBack,
   Cores,
@@ -61,11 +61,11 @@ struct RequestNames {
   std::string_view c;
 };
 inline constexpr RequestNames kRequestNames[] = {
-    {Request::Agree, "Agree", "kdl_agree"},
     {Request::Allocate, "Allocate", "kdl_allocate"},
     {Request::Apart, "Apart", "kdl_apart"},
     {Request::Assert, "kdl::Assert", "kdl_assert"},
     {Request::At, "At", "kdl_at"},
+    {Request::BeginCall, "kdl::RunOverRanks", "kdl_begin_call"},
     {Request::Copy, "Copy", "kdl_copy_array"},
     {Request::CopyBack, "CopyBack", "kdl_copy_array_back"},
     {Request::Cores, "cores", "kdl_cores"},

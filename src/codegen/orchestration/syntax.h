@@ -170,6 +170,8 @@ class Syntax {
   /// it needs.
   virtual void OpenProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                            CppNames& names) = 0;
+  /// Prints the start of a call in all processes. CloseProgram prints its end.
+  virtual void BeginCall(Writer& writer, Call call) = 0;
   /// Called instead of `Select` if the program uses no device. Marks the parameters that are unused in this
   /// case. `has_devices` tells whether the program has a parameter that chooses its devices.
   virtual void SelectNothing(Writer& writer, bool has_devices) const = 0;

@@ -25,7 +25,7 @@ def build_caller(language, library, folder, caller, files):
         checks.expect(f"{file} is not built: {done.stderr}", done.returncode == 0)
     wrapper = {"c++": "mpicxx", "cc": "mpicc"}[language] + library  # the test needs both: tests/install.sh tests
     sources = [file.format(name.stem) for name in files for file in generated]
-    words = [wrapper, *standard, "-O1", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-ffp-contract=off", "-DOMPI_SKIP_MPICXX",
+    words = [wrapper, *standard, "-O1", "-Wall", "-Wextra", "-ffp-contract=off", "-DOMPI_SKIP_MPICXX",
              "-DMPICH_SKIP_MPICXX", "-I", str(out), "-I", str(FOLDER.parents[1] / "include"), str(FOLDER / caller),
              *[str(out / source) for source in sources], *map(str, sorted(out.glob("*.o"))), str(own_root / "lib" / "libkdl_runtime.a"), "-lstdc++", "-lm", "-pthread", "-ldl",
              "-o", str(folder / "caller")]
