@@ -1,5 +1,6 @@
 // The C interface of checkpoints.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <span>
@@ -7,11 +8,13 @@
 #include <vector>
 
 #include "api/api.h"
+#include "api/rank_extremes.h"
 #include "api/rank_group.h"
 #include "checkpoints/checkpoints.h"
 #include "core/element.h"
 #include "kdl/checkpoint_text.hpp"
 #include "kdl/checkpoints.h"
+#include "kdl/first_and_others.hpp"
 #include "system/shared_file.h"
 
 using namespace kdl::runtime;
@@ -67,6 +70,26 @@ Error CheckResume(const char* program, const std::string& resume,
                  "', so it cannot continue there; it has checkpoints in ", JoinWords(names));
 }
 
+// Checks that all processes continue at the same checkpoint, or none. Otherwise, one would wait for another one to read the file.
+Error AgreeOnResume(const kdl_ranks* ranks, const std::string& resume) {
+  if (ranks == nullptr || ranks->transport() == nullptr) return nullptr;
+  const kdl_transport& transport = *ranks->transport();
+  const std::uint64_t file = resume.empty() ? 0 : kdl::checkpoints::ChecksumOf(resume) | 1;
+  std::vector<Extremes> files = {OwnExtremes(transport, file)};
+  KDL_RETURN_IF_ERROR(CombineAll(transport, kdl::ranks::kControlTag, files));
+  const Extremes& of_all = files[0];
+  if (!of_all.differ()) return nullptr;
+  const auto [first, second] = std::minmax(of_all.has_least, of_all.has_greatest);
+  if (of_all.least != 0)
+    return Invalid(
+        "process ", first, " and process ", second,
+        " continue at checkpoints in different files; resume all processes with the same "
+        "file");
+  return Invalid("process ", of_all.has_greatest, " continues at a checkpoint, but process ",
+                 of_all.has_least,
+                 " starts from the beginning; resume all processes with the same file, or none");
+}
+
 // The ranks have received elements that are out of date.
 Error ForgetReceived(kdl_ranks* ranks, std::span<const kdl_named_array> tensors) {
   for (const kdl_named_array& tensor : tensors) {
@@ -95,6 +118,7 @@ kdl_error* kdl_checkpoints_create(kdl_context* context, kdl_ranks* ranks, const 
     std::string resume = Unwrap(context)->TakeResume();
     KDL_RETURN_IF_ERROR(
         CheckResume(program, resume, {files, static_cast<std::size_t>(file_count)}));
+    KDL_RETURN_IF_ERROR(AgreeOnResume(ranks, resume));
     *checkpoints = new kdl_checkpoints{ranks, code, std::move(resume)};
     return nullptr;
   });

@@ -1,8 +1,13 @@
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
 
 #include "checkpoints/checkpoints.h"
 #include "checkpoints/layout.h"
 #include "core/rows.h"
+#include "kdl/checkpoint_text.hpp"
 #include "kdl/first_and_others.hpp"
 #include "system/shared_file.h"
 
@@ -68,6 +73,29 @@ Error CompareChecksum(const Saved& saved, const std::string& header, std::uint64
   return Unusable(saved.file, "is damaged: it does not have its checksum");
 }
 
+std::string OtherFile(const Saved& saved) {
+  return Concat("the processes see different files '", saved.file,
+                "'; start them in a folder that they share");
+}
+
+// Compares the first line of the file with that of the first process.
+Error CompareHeaders(const ranks::FirstAndOthers& processes, const Saved& saved,
+                     const std::string& header) {
+  const std::uint64_t own = checkpoints::ChecksumOf(header);
+  char bytes[sizeof own];
+  std::memcpy(bytes, &own, sizeof own);
+  KDL_RETURN_IF_ERROR(Error(processes.Broadcast(bytes)));
+  if (std::memcmp(bytes, &own, sizeof own) == 0) return nullptr;
+  return Fail(KDL_ERROR_DEVICE, OtherFile(saved));
+}
+
+// Returns the error of this process, or one with this text if another process has one.
+Error AllSucceed(const ranks::FirstAndOthers& processes, Error mine, const std::string& of_other) {
+  bool all = false;
+  KDL_RETURN_IF_ERROR(Error(processes.Agree(!mine, &all)));
+  return mine || all ? std::move(mine) : Fail(KDL_ERROR_DEVICE, of_other);
+}
+
 }  // namespace
 
 Error ReadCheckpoint(Saved& saved, const kdl_transport* transport, bool* is_found) {
@@ -79,12 +107,13 @@ Error ReadCheckpoint(Saved& saved, const kdl_transport* transport, bool* is_foun
   std::string header;
   std::uint64_t sum = 0;
   Error mine = Read(saved, &header, &sum);
+  KDL_RETURN_IF_ERROR(AllSucceed(processes, std::move(mine),
+                                 Concat("another process cannot read '", saved.file, "'")));
+  mine = CompareHeaders(processes, saved, header);
+  KDL_RETURN_IF_ERROR(AllSucceed(processes, std::move(mine), OtherFile(saved)));
   KDL_RETURN_IF_ERROR(Error(processes.Sum(sum, &sum)));
-  if (processes.IsFirst() && !mine) mine = CompareChecksum(saved, header, sum);
-  bool all = false;
-  KDL_RETURN_IF_ERROR(Error(processes.Agree(!mine, &all)));
-  if (mine || all) return mine;
-  return Fail(KDL_ERROR_DEVICE, "another process cannot read '", saved.file, "'");
+  if (processes.IsFirst()) mine = CompareChecksum(saved, header, sum);
+  return AllSucceed(processes, std::move(mine), Concat("'", saved.file, "' is damaged"));
 }
 
 }  // namespace kdl::runtime

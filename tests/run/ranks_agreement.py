@@ -33,6 +33,20 @@ DIFFERENT = [
     (["--set", "M=90", "--set", "N=96", "--arg", "x=@x.npy", "--program"], ["relaxed", "--arg", "count=3"], ["settle", "--arg", "limit=0.5"],
      [OTHER_PROGRAM]),
 ]
+RESUMED = """
+device grid = ranks();
+kernel halve(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = 0.5 * x[i]; } }
+export program halved(y: out f32[N], steps: i64) {
+    let now: f32[N] on grid by (N) = 1.0;
+    let next: f32[N] on grid by (N);
+    for t in 0..steps {
+        checkpoint(t, now, to = "halved.checkpoint", every = 2);
+        spmd halve(now, next);
+        swap(now, next);
+    }
+    copy(now, y);
+}
+"""
 
 
 def expect_failure(what, started, launcher, messages, folder):
@@ -60,6 +74,32 @@ def different_processes(folder):
                 expect_failure(f"{start[0]} {last} of {library}", [[*start, *words, *own] for own in (most, last)], launcher, messages, folder)
         words = [["kernelc", "run", file, *RELAXED, "--arg", "count=3"] for file in (SOURCE, changed)]
         expect_failure(f"another file with {library}", words, launcher, [OTHER_PROGRAM], folder)
+
+
+def different_checkpoints(folder):
+    """Only one process resumes, or the file is not the same for all of them."""
+    (folder / "resumed.kdl").write_text(RESUMED)
+    words = ["kernelc", "run", folder / "resumed.kdl", "--set", "N=40", "--arg", "steps=5"]
+    done = run(words, folder)
+    checks.expect(f"a program with a checkpoint: {done.stderr}", done.returncode == 0)
+    resumed = [*words, "--resume", "halved.checkpoint"]
+    for library, launcher in LAUNCHERS.items():
+        expect_failure(f"one process resumes with {library}", [words, resumed], launcher,
+                       ["process 2 continues at a checkpoint, but process 0 starts from the beginning"], folder)
+        other = folder / library.replace(" ", "")
+        other.mkdir()
+        script = f'[ {RANK_OF} != 1 ] || cd {other.name}; exec {" ".join(map(str, resumed))}'
+        shutil.copy(folder / "halved.checkpoint", other)
+        done = run([*launcher, "3", "sh", "-c", script], folder)
+        checks.expect(f"a copy of the file with {library}: {done.stderr}", done.returncode == 0)
+        run([*words[:-1], "steps=9"], other)
+        done = run([*launcher, "3", "sh", "-c", script], folder)
+        checks.expect(f"the file of another iteration with {library}: {done.returncode}\n{done.stderr}",
+                      done.returncode != 0 and "the processes see different files 'halved.checkpoint'" in done.stderr)
+        (other / "halved.checkpoint").unlink()
+        done = run([*launcher, "3", "sh", "-c", script], folder)
+        checks.expect(f"no file for one process with {library}: {done.returncode}\n{done.stderr}",
+                      done.returncode != 0 and "damaged" not in done.stderr)
 
 
 def different_calls(folder):
@@ -90,6 +130,7 @@ def main():
             return checks.end()
     with tempfile.TemporaryDirectory() as name:
         different_processes(pathlib.Path(name))
+        different_checkpoints(pathlib.Path(name))
         different_calls(pathlib.Path(name))
         failing_receive(pathlib.Path(name))
     return checks.end()
