@@ -24,6 +24,7 @@
 #include "passes/ranks/part_kernel.h"
 #include "passes/ranks/rank_ops.h"
 #include "passes/ranks/rank_tensors.h"
+#include "passes/ranks/split_kernel.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 
@@ -45,7 +46,8 @@
 // (ranks/interior.h). If blocks have a loop whose iterations need parts of a tensor one after another, as in a matrix product,
 // ranks run some iterations at a time (ranks/panel_launch.h).
 // Launches whose blocks reduce are divided in the same way if the loop variables are kept along which their results are
-// distributed (ranks/kept_parts.h), else by segments of blocks (ranks/group_launch.h). Other launches that write only whole tensors
+// distributed (ranks/kept_parts.h), else by segments of blocks (ranks/group_launch.h). A launch whose blocks store and reduce
+// becomes two (ranks/split_kernel.h). Other launches that write only whole tensors
 // run completely in every process, after the ranks have got all elements that they read. The number of ranks is known only at run time, and with one rank nothing is sent.
 
 namespace kdl::passes {
@@ -93,7 +95,8 @@ struct DistributedKernels {
   /// By kernel and limited binders.
   std::map<std::pair<Name, std::vector<size_t>>, PartKernel> parts;
   std::map<std::pair<Name, std::vector<size_t>>, std::optional<PanelKernel>> panels;
-  std::map<Name, GroupKernels> groups;  ///< by kernel
+  std::map<Name, GroupKernels> groups;                ///< by kernel
+  std::map<Name, std::optional<SplitKernel>> splits;  ///< by kernel
 };
 
 /// Says what to write instead of an access with an index that is not a sum.
@@ -142,13 +145,35 @@ class Distributor {
     // The events of KIR text are replaced when launches are ordered.
     for (const ir::Use& use : std::vector<ir::Use>(launch->result()->uses()))
       SetAfter(use.user, {});
-    if (Reduces(*kernel)) {
-      LaunchReduction(launch, *kernel, arguments);
-    } else if (std::ranges::any_of(arguments, &RankArgument::is_written)) {
-      LaunchParts(launch, *kernel, arguments);
+    bool writes = std::ranges::any_of(arguments, &RankArgument::is_written);
+    if (const SplitKernel* split = writes ? SplitOf(*kernel) : nullptr) {
+      ir::Builder b(module_, launch);
+      ir::ValueMap map;
+      Op* first = ir::Clone(launch, b, map);
+      DistributeLaunchOf(first, *split->stores);
+      DistributeLaunchOf(launch, *split->reduces);
     } else {
-      LaunchEverywhere(launch, *kernel, arguments);
+      DistributeLaunchOf(launch, *kernel);
     }
+  }
+
+  /// Shares a launch of a kernel, or what `kernel` does of it.
+  void DistributeLaunchOf(Op* launch, const ir::Function& kernel) {
+    std::vector<RankArgument> arguments = FindRankArguments(launch, kernel, tensors_);
+    if (Reduces(kernel)) {
+      LaunchReduction(launch, kernel, arguments);
+    } else if (std::ranges::any_of(arguments, &RankArgument::is_written)) {
+      LaunchParts(launch, kernel, arguments);
+    } else {
+      LaunchEverywhere(launch, kernel, arguments);
+    }
+  }
+
+  /// Returns null if the kernel cannot be divided into one that stores and one that reduces, or need not be.
+  const SplitKernel* SplitOf(const ir::Function& kernel) {
+    auto [known, is_new] = kernels_.splits.try_emplace(kernel.name);
+    if (is_new) known->second = SplitStoresFromReductions(module_, kernel);
+    return known->second ? &*known->second : nullptr;
   }
 
   /// Each rank runs the blocks that write what it owns.
@@ -158,12 +183,35 @@ class Distributor {
         FindLaunchAxes(context_, launch, kernel, arguments);
     if (!axes) return;
     const PartKernel& part = PartOf(kernel, *axes);
+    if (!ReadsOwned(launch, part, arguments, *axes)) return;
     std::optional<std::vector<RankNeed>> needs =
         ForeignNeeds(launch, *part.kernel, arguments, *axes, part.parts);
     if (!needs) return;
     bool has_panels = !needs->empty() && !MarginsOf(*needs, *axes, part.parts) &&
                       LaunchPanels(launch, kernel, arguments, *axes);
     if (!has_panels) LaunchPartsAlong(launch, arguments, *axes, part, *needs);
+  }
+
+  /// Returns whether the ranks own all elements that these blocks read of the tensors that they write. Otherwise, reports it:
+  /// another rank could write an element before or after it is sent.
+  bool ReadsOwned(const Op* launch, const PartKernel& part,
+                  const std::vector<RankArgument>& arguments, const std::vector<LaunchAxis>& axes) {
+    for (const RankArgument& argument : arguments) {
+      if (!argument.is_written) continue;
+      const Value* tensor = part.kernel->params[argument.param].value;
+      auto read = std::ranges::find_if(
+          tensor->uses(), [](const ir::Use& use) { return use.user->kind() == OpKind::Load; });
+      if (read == tensor->uses().end()) continue;
+      proofs::NeededParts needed = FindNeeded(*part.kernel, argument, part.parts);
+      bool is_owned = !needed.unknown && std::ranges::all_of(needed.parts, [&](const auto& one) {
+        return IsOwned(one, argument, axes, part.parts);
+      });
+      if (is_owned) continue;
+      const Op* at = needed.unknown ? needed.unknown : read->user;
+      ReportKernel(context_, launch, *argument.tensor, ReadsOfOthers(at->loc(), *argument.tensor));
+      return false;
+    }
+    return true;
   }
 
   /// Returns what the ranks need of others for these blocks of a kernel.
@@ -336,9 +384,10 @@ class Distributor {
     GroupKernels* kernels = GroupsOf(launch, kernel, obstacle);
     if (!kernels) {
       auto written = std::ranges::find(arguments, true, &RankArgument::is_written);
-      if (written == arguments.end()) return LaunchEverywhere(launch, kernel, arguments);
-      ReportKernel(context_, launch, kernel, *written->tensor, obstacle);
-      return;
+      if (written != arguments.end())
+        return ReportKernel(context_, launch, *written->tensor, obstacle);
+      WarnOfEverywhere(launch, obstacle);
+      return LaunchEverywhere(launch, kernel, arguments);
     }
     std::optional<std::vector<RankNeed>> needs =
         NeedsOf(launch, *kernels->limited.kernel, arguments, kernels->limited.parts);
@@ -346,6 +395,14 @@ class Distributor {
     LaunchCode code(module_, ops_, launch);
     ShareGroups(module_, code, *kernels, kernel, arguments, *needs);
     ir::Erase(launch);
+  }
+
+  void WarnOfEverywhere(const Op* launch, const Obstacle& obstacle) {
+    Diagnostic& report =
+        context_.diagnostics.Report(diag::ReducesEverywhere, context_.SpanOf(obstacle.loc),
+                                    KernelOf(module_, launch), obstacle.reason);
+    report.Note(context_.SpanOf(launch->loc()), "it is launched here");
+    if (!obstacle.help.empty()) report.Help(obstacle.help);
   }
 
   /// All blocks run in every process.
@@ -390,6 +447,15 @@ class Distributor {
     return known->second;
   }
 
+  proofs::NeededParts FindNeeded(const ir::Function& kernel, const RankArgument& argument,
+                                 const std::vector<proofs::KernelPart>& parts) const {
+    std::vector<bool> is_distributed;
+    for (const ir::RankDimension& dim : *argument.distribution)
+      is_distributed.push_back(dim.is_distributed());
+    return proofs::FindNeededParts(kernel, module_.types(), kernel.params[argument.param].value,
+                                   is_distributed, parts);
+  }
+
   std::optional<std::vector<RankNeed>> NeedsOf(const Op* launch, const ir::Function& kernel,
                                                const std::vector<RankArgument>& arguments,
                                                const std::vector<proofs::KernelPart>& parts,
@@ -397,11 +463,7 @@ class Distributor {
     std::vector<RankNeed> needs;
     for (const RankArgument& argument : arguments) {
       if (argument.is_written) continue;
-      std::vector<bool> is_distributed;
-      for (const ir::RankDimension& dim : *argument.distribution)
-        is_distributed.push_back(dim.is_distributed());
-      proofs::NeededParts needed = proofs::FindNeededParts(
-          kernel, module_.types(), kernel.params[argument.param].value, is_distributed, parts);
+      proofs::NeededParts needed = FindNeeded(kernel, argument, parts);
       if (needed.unknown && !reports) return std::nullopt;
       if (needed.unknown) {
         context_.diagnostics
@@ -411,7 +473,7 @@ class Distributor {
             .Help(HelpForRead(needed.unknown, argument.tensor->name().text()));
         return std::nullopt;
       }
-      needs.push_back({argument, std::move(needed.parts)});
+      if (!needed.parts.empty()) needs.push_back({argument, std::move(needed.parts)});
     }
     return needs;
   }
@@ -513,6 +575,11 @@ void EraseUnused(ir::Module& module, const DistributedKernels& kernels) {
   auto erase = [&](const ir::Function* kernel) {
     if (!used.contains(kernel->name)) std::erase(module.functions(), kernel);
   };
+  for (const auto& [key, split] : kernels.splits) {
+    if (!split) continue;
+    erase(split->stores);
+    erase(split->reduces);
+  }
   for (const auto& [key, part] : kernels.parts) erase(part.kernel);
   for (const auto& [key, panel] : kernels.panels)
     if (panel) erase(panel->part.kernel);

@@ -27,6 +27,8 @@ namespace kdl::passes {
 
 namespace {
 
+constexpr const char* kOwnKernel = "put the `reduce` into a kernel of its own";
+
 bool IsFill(const Op* op) { return op->kind() == OpKind::Store && op->HasAttr(AttrKey::Fills); }
 
 /// Returns whether the spmd only fills a tensor into which blocks reduce later.
@@ -44,8 +46,8 @@ class GroupLoopFinder {
   }
 
  private:
-  bool Refuse(const ir::Loc& loc, std::string reason) {
-    obstacle_ = {Obstacle::Kind::Kernel, 0, "", loc, std::move(reason), ""};
+  bool Refuse(const ir::Loc& loc, std::string reason, std::string help = "") {
+    obstacle_ = {Obstacle::Kind::Kernel, 0, "", loc, std::move(reason), std::move(help)};
     return false;
   }
 
@@ -66,9 +68,8 @@ class GroupLoopFinder {
       if (!other && acts && !IsGroupUpdate(op)) other = op;
     });
     if (!other) return true;
-    return Refuse(other->loc(), other->kind() == OpKind::Store
-                                    ? "it has `reduce`, but also writes elements without it"
-                                    : DescribeEffect(other));
+    if (other->kind() != OpKind::Store) return Refuse(other->loc(), DescribeEffect(other));
+    return Refuse(other->loc(), "it has `reduce`, but also writes elements without it", kOwnKernel);
   }
 
   bool OnlyReducesOutputs() {
@@ -78,7 +79,8 @@ class GroupLoopFinder {
         if (!IsGroupUpdate(use.user) && !IsFill(use.user))
           return Refuse(use.user->loc(),
                         fmt::format("it reads and reduces '{}', or has a view of it",
-                                    param.value->name().text()));
+                                    param.value->name().text()),
+                        kOwnKernel);
       }
     }
     return true;
@@ -89,8 +91,10 @@ class GroupLoopFinder {
     for (const Value* binder : loop_->region()->params()) {
       bool is_block = binder->type()->kind == ir::TypeKind::Block;
       if (is_block && !IsConstant(kernel_.axis(binder->type()->axes[0]).extent))
-        return Refuse(loop_->loc(), fmt::format("the size of the blocks of '{}' is `auto`",
-                                                binder->name().text()));
+        return Refuse(
+            loop_->loc(),
+            fmt::format("the size of the blocks of '{}' is `auto`", binder->name().text()),
+            fmt::format("give the blocks of '{}' a size, such as `by 64`", binder->name().text()));
     }
     if (const Op* dependent = FirstThatDependsOnSize(kernel_))
       return Refuse(dependent->loc(), "this depends on the size of a block that is `auto`");

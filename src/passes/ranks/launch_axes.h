@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ir/module.h"
@@ -35,9 +36,15 @@ struct LaunchAxis {
   bool operator==(const LaunchAxis&) const = default;
 };
 
+/// Returns the name that the kernel of a launch has in the source.
+std::string KernelOf(const ir::Module& module, const Op* launch);
+
 /// Reports that the kernel of a launch cannot write a distributed tensor.
-void ReportKernel(PassContext& context, const Op* launch, const ir::Function& kernel,
-                  const Value& written, const Obstacle& obstacle);
+void ReportKernel(PassContext& context, const Op* launch, const Value& written,
+                  const Obstacle& obstacle);
+
+/// Says that blocks of a kernel read elements of a distributed tensor that they also write, and that other ranks may own.
+Obstacle ReadsOfOthers(const ir::Loc& loc, const Value& written);
 
 /// Returns the axes along which the launch is distributed, in ascending order. Reports an error if the tensors that the
 /// kernel writes do not determine them.

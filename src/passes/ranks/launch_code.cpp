@@ -14,10 +14,6 @@
 
 namespace kdl::passes {
 
-std::string KernelOf(const ir::Module& module, const Op* launch) {
-  return std::string(module.FindFunction(launch->attr<AttrKey::Callee>())->base_name());
-}
-
 Size SizeInProgram(SizeTable& sizes, const Op* launch, const ir::Function& kernel, Size size) {
   std::map<Name, Size> known;
   std::span<Value* const> arguments = ir::LaunchOp(const_cast<Op*>(launch)).arguments();

@@ -19,9 +19,6 @@ struct RankNeed {
   std::vector<proofs::NeededPart> parts;
 };
 
-/// Returns the name that the kernel of a launch has in the source.
-std::string KernelOf(const ir::Module& module, const Op* launch);
-
 /// Returns a size of a launched kernel in the sizes of the program, or null if no argument is known to have it.
 Size SizeInProgram(SizeTable& sizes, const Op* launch, const ir::Function& kernel, Size size);
 
