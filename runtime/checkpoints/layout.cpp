@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kBegin = "kdl checkpoint 3 ";
 constexpr std::string_view kCode = "{\"program\":";
+constexpr std::string_view kBeforeTensors = "],\"tensors\":[";
 constexpr std::size_t kHeaderAlignment = 64;
 
 std::string Quoted(std::string_view text) {
@@ -43,13 +44,16 @@ std::string NumbersText(const Saved& saved) {
   return text;
 }
 
-std::string TensorText(const SavedTensor& tensor) {
+std::string BeforeSizes(const SavedTensor& tensor) {
+  return Concat("{\"name\":", Quoted(tensor.name),
+                ",\"type\":", Quoted(ElementName(tensor.view.element)), ",\"sizes\":[");
+}
+
+std::string SizesText(const SavedTensor& tensor) {
   std::string sizes;
   for (std::int32_t d = 0; d < tensor.view.rank; ++d)
     sizes += Concat(d == 0 ? "" : ",", tensor.view.size[d]);
-  return Concat("{\"name\":", Quoted(tensor.name),
-                ",\"type\":", Quoted(ElementName(tensor.view.element)), ",\"sizes\":[", sizes,
-                "]}");
+  return sizes;
 }
 
 // Removes `begin` from the beginning of `text`. Returns false if the text does not begin with it.
@@ -71,8 +75,8 @@ bool TakeBits(std::string_view& text, std::uint64_t* bits) {
   return digits > 0;
 }
 
-// Stores the numbers, of which `text` contains as many as in the statement. Returns false if there are others.
-bool StoreNumbers(std::string_view text, Saved& saved) {
+// Stores the numbers, of which `text` contains as many as in the statement, and removes them. Returns false if there are others.
+bool StoreNumbers(std::string_view& text, Saved& saved) {
   if (!Skip(text, BeforeNumbers(saved))) return false;
   for (SavedNumber& number : saved.numbers) {
     const bool is_first = &number == saved.numbers.data();
@@ -80,16 +84,33 @@ bool StoreNumbers(std::string_view text, Saved& saved) {
                           TakeBits(text, &number.bits) && Skip(text, "}");
     if (!has_bits) return false;
   }
-  return text.starts_with(']');
+  return Skip(text, kBeforeTensors);
+}
+
+// Returns how the sizes of a tensor differ from those in `text`, which contains the tensors, or "" if something else differs.
+std::string OtherSizes(std::string_view text, const Saved& saved) {
+  for (const SavedTensor& tensor : saved.tensors) {
+    const bool is_first = &tensor == saved.tensors.data();
+    if (!Skip(text, is_first ? "" : ",") || !Skip(text, BeforeSizes(tensor))) return "";
+    const std::string_view sizes = text.substr(0, text.find(']'));
+    text.remove_prefix(sizes.size());
+    if (!Skip(text, "]}")) return "";
+    const std::string own = SizesText(tensor);
+    if (sizes != own)
+      return Concat("has '", tensor.name, "' with sizes [", sizes, "], but the program has [", own,
+                    "]");
+  }
+  return "";
 }
 
 }  // namespace
 
 std::string HeaderOf(const Saved& saved) {
   std::string line = Concat(kBegin, kCode, Quoted(saved.code), BeforeNumbers(saved),
-                            NumbersText(saved), "],\"tensors\":[");
+                            NumbersText(saved), kBeforeTensors);
   for (const SavedTensor& tensor : saved.tensors)
-    line += Concat(&tensor == saved.tensors.data() ? "" : ",", TensorText(tensor));
+    line += Concat(&tensor == saved.tensors.data() ? "" : ",", BeforeSizes(tensor),
+                   SizesText(tensor), "]}");
   line += "]}";
   line.resize((line.size() + kHeaderAlignment) / kHeaderAlignment * kHeaderAlignment - 1, ' ');
   return line + "\n";
@@ -103,7 +124,9 @@ std::string WhyUnusable(std::string_view header, Saved& saved) {
   if (!Skip(rest, Quoted(saved.code)))
     return "was written by another program, or before the program was changed";
   if (!StoreNumbers(rest, saved)) return "is not a checkpoint of this loop";
-  return header == HeaderOf(saved) ? "" : "is not a checkpoint of this loop with these sizes";
+  if (header == HeaderOf(saved)) return "";
+  const std::string sizes = OtherSizes(rest, saved);
+  return sizes.empty() ? "is not a checkpoint of this loop" : sizes;
 }
 
 std::int64_t EndOfElements(const Saved& saved, std::size_t header) {

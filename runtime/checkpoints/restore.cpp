@@ -16,7 +16,8 @@ namespace kdl::runtime {
 namespace {
 
 Error Unusable(const std::string& path, const std::string& why) {
-  return Invalid("'", path, "' ", why, "; without resuming, the program starts from the beginning");
+  return Invalid("'", path, "' ", why,
+                 "; to start from the beginning, run the program without resuming");
 }
 
 // Reads the first line of a checkpoint file. Stores an empty string if there is none.

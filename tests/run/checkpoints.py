@@ -82,7 +82,7 @@ def without_file(program, wanted, folder):
     got = outputs([*words, "--resume", file_of(program)], folder)
     checks.expect(f"{program} without a file: {got if isinstance(got, str) else ''}", got == wanted)
     other = [word.replace("M=17", "M=18") for word in words]
-    texts = {None: "is not a checkpoint of this loop with these sizes", b"": "exists, but is not a checkpoint",
+    texts = {None: ", but the program has [18", b"": "exists, but is not a checkpoint",
              b"kdl checkpoint 3 {}\n": "is not a checkpoint of this loop", b"kdl checkpoint 1 {}\n": "another version",
              b"kdl checkpoint 3 {\"numbers\": [1, 2, 3]}\n": "is not a checkpoint of this loop"}
     for text, why in texts.items():

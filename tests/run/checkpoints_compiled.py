@@ -126,7 +126,7 @@ def wrong(caller, program, draw):
     """Files and arguments that do not fit are refused."""
     file = caller.interrupt(program)
     whole = file.read_bytes()
-    refused(caller, "is not a checkpoint of this loop with these sizes", program, STEPS, resume=file.name, sizes=(18, 9))
+    refused(caller, ", but the program has [18", program, STEPS, resume=file.name, sizes=(18, 9))
     data = whole.index(b"\n") + 1
     for at in (data, len(whole) - 2, draw.randrange(data, len(whole) - 1)):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << draw.randrange(8)]) + whole[at + 1:])

@@ -135,7 +135,7 @@ TEST_CASE("Checkpoints: files of other programs, and damaged ones, are refused")
   CHECK(program.Failure() == "");
   CHECK(program.Failure("other") ==
         "f.kdl:1:2: error: 'p' was written by another program, or before the program was changed; "
-        "without resuming, the program starts from the beginning");
+        "to start from the beginning, run the program without resuming");
   for (std::size_t at = whole.find('\n') + 1; at < whole.size() - 1; ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
