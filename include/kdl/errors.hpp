@@ -32,11 +32,16 @@ inline void Check(kdl_error* error) {
 }
 
 // If there is an error, throws it. If `place` is not null, the message starts with it. `place` is the
-// position of the statement in the source.
+// position of the statement in the source. A message that starts with a position in a launched kernel
+// gets a note instead.
 inline void Check(kdl_error* error, const char* place) {
   if (error == nullptr || place == nullptr) return Check(error);
   const std::unique_ptr<kdl_error, void (*)(kdl_error*)> owned(error, kdl_error_free);
-  throw Error(kdl_error_code(error), std::string(place) + ": error: " + kdl_error_message(error));
+  const std::string message = kdl_error_message(error);
+  const bool has_place = message.find(": error: ") != std::string::npos;
+  throw Error(kdl_error_code(error), has_place
+                                         ? message + "\n" + place + ": note: it is launched here"
+                                         : std::string(place) + ": error: " + message);
 }
 
 // Calls `call` on behalf of a C caller. If `call` throws an exception, returns it as an error.

@@ -43,15 +43,20 @@ static inline kdl_error* kdl_end(const kdl_program* run) {
 /* Returns whether nothing has failed so far. */
 static inline bool kdl_goes(const kdl_program* run) { return run->error == NULL; }
 
-/* Takes ownership of `error`, which may be NULL. If `place` is not NULL, the message is prefixed with it. */
+/* Takes ownership of `error`, which may be NULL. If `place` is not NULL, the message is prefixed with it. A message that starts
+ * with a position in a launched kernel gets a note instead. */
 static inline void kdl_note(kdl_program* run, kdl_error* error, const char* place) {
   if (error == NULL) return;
   if (run->error == NULL && place != NULL) {
     const char* message = kdl_error_message(error);
-    const size_t bytes = strlen(place) + strlen(": error: ") + strlen(message) + 1;
+    const char* note = ": note: it is launched here";
+    const size_t bytes = strlen(place) + strlen(note) + strlen(message) + 2;
     char* text = (char*)malloc(bytes);
     if (text != NULL) {
-      snprintf(text, bytes, "%s: error: %s", place, message);
+      if (strstr(message, ": error: ") != NULL)
+        snprintf(text, bytes, "%s\n%s%s", message, place, note);
+      else
+        snprintf(text, bytes, "%s: error: %s", place, message);
       run->error = kdl_error_create(kdl_error_code(error), text);
       free(text);
     }

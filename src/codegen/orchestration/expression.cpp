@@ -87,9 +87,11 @@ std::string DivisionTrap(const ir::Op* op) {
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   if (!divides || !IsInteger(op->operand(0)->type()->scalar)) return "";
   if (ir::ConstantOf(op->operand(1)).value_or(0) != 0) return "";
-  Name source = op->HasAttr(ir::AttrKey::Text) ? op->attr<ir::AttrKey::Text>() : Name();
-  return Quoted(
-      fmt::format("{}: error: division by zero in '{}'", PlaceText(op->loc()), source.text()));
+  // The divisions of the compiler itself have no text.
+  std::string where = op->HasAttr(ir::AttrKey::Text)
+                          ? fmt::format(" in '{}'", op->attr<ir::AttrKey::Text>().text())
+                          : "";
+  return Quoted(fmt::format("{}: error: division by zero{}", PlaceText(op->loc()), where));
 }
 
 // -- Literals -------------------------------------------------------------------------------------
