@@ -375,6 +375,35 @@ std::string Columns(std::string_view first, std::string_view second) {
   return text + "\n";
 }
 
+constexpr std::string_view kWith = "with --";
+
+/// Returns whether a part of a help text is about this command if these words are before its colon: the name of a command, or
+/// `with --suite`. Returns nothing for any other words.
+std::optional<bool> IsAbout(std::string_view words, const CommandInfo& command) {
+  if (words.starts_with(kWith)) {
+    const OptionInfo* option = FindOption(words.substr(kWith.size()));
+    return option ? std::optional(Takes(command, *option)) : std::nullopt;
+  }
+  auto about = std::ranges::find(kCommands, words, &CommandInfo::name);
+  if (about == std::end(kCommands)) return std::nullopt;
+  return about->kind == command.kind;
+}
+
+/// Returns what an option does for one command. Its help may have parts for some commands: `…; bench: …; with --suite: …`.
+std::string HelpFor(const CommandInfo& command, std::string_view help) {
+  std::string text;
+  while (!help.empty()) {
+    std::string_view part = help.substr(0, help.find("; "));
+    help.remove_prefix(std::min(help.size(), part.size() + 2));
+    size_t colon = std::min(part.find(": "), part.size());
+    std::optional<bool> is_about = IsAbout(part.substr(0, colon), command);
+    if (is_about == false) continue;
+    if (is_about && !part.starts_with(kWith)) part.remove_prefix(colon + 2);
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", part);
+  }
+  return text;
+}
+
 std::string Usage(const OptionInfo& option) {
   std::string text = option.short_name != 0
                          ? fmt::format("-{}, --{}", option.short_name, option.name)
@@ -470,7 +499,7 @@ std::string HelpText(const CommandInfo& info) {
   text += "\n";
   for (const OptionInfo& option : kOptions) {
     if (!Takes(info, option)) continue;
-    std::string help = WithWarningGroups(option.help);
+    std::string help = HelpFor(info, WithWarningGroups(option.help));
     if (!option.default_value.empty()) help += fmt::format(" (default: {})", option.default_value);
     text += Columns(Usage(option), help);
   }
