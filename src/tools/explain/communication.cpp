@@ -177,11 +177,15 @@ std::optional<CountedProgram> Prepare(driver::Session& s, std::optional<std::str
 }
 
 /// Returns what the ranks send if the file has another text, or nothing if it has errors. If `is_quick` is true, at most a
-/// few ranks are counted, and nothing is returned if it takes long.
+/// few ranks and iterations are counted, and nothing is returned if it takes long.
 std::optional<driver::RankTraffic> CountSentBy(const driver::Session& s, const std::string& text,
                                                bool is_quick) {
   constexpr int64_t kFewRanks = 8;
-  driver::Session trial(s.options, s.families);
+  constexpr int64_t kFewIterations = 8;
+  driver::Options options = s.options;
+  if (is_quick && options.iterations)
+    options.iterations = std::min(*options.iterations, kFewIterations);
+  driver::Session trial(options, s.families);
   std::optional<CountedProgram> counted = Prepare(trial, text);
   if (!counted) return std::nullopt;
   driver::RankGrid grid = counted->grid;
@@ -197,15 +201,18 @@ std::optional<driver::RankTraffic> CountSentBy(const driver::Session& s, const s
   return sum;
 }
 
-std::vector<Remedy> RemediesFor(driver::Session& s, const CountedProgram& counted,
-                                const CommunicationReport& report) {
-  if (TotalTraffic(report).bytes == 0 || !s.options.files[0].ends_with(".kdl")) return {};
+/// Adds the declarations with which the ranks send less.
+void AddRemedies(driver::Session& s, const CountedProgram& counted, CommunicationReport& report) {
+  int64_t bytes = TotalTraffic(report).bytes;
+  if (bytes == 0 || !s.options.files[0].ends_with(".kdl")) return;
   std::optional<std::string> text = driver::ReadSource(s);
-  if (!text) return {};
-  return FindRemedies(
-      *text, report.program, std::max<size_t>(1, counted.grid.shape().size()),
+  if (!text) return;
+  std::optional<std::vector<Remedy>> remedies = FindRemedies(
+      *text, report.program, std::max<size_t>(1, counted.grid.shape().size()), bytes,
       [&](const std::string& changed) { return CountSentBy(s, changed, true); },
       [&](const std::string& changed) { return CountSentBy(s, changed, false); });
+  report.has_tried = remedies.has_value();
+  if (remedies) report.remedies = std::move(*remedies);
 }
 
 }  // namespace
@@ -223,7 +230,7 @@ std::optional<CommunicationReport> ExplainedCommunication(driver::Session& s) {
   report->file = s.options.files[0];
   report->iterations = IterationsOf(s.options);
   for (const ir::Loc& loc : counted->assumed) report->assumed_lines.push_back(loc.line);
-  report->remedies = RemediesFor(s, *counted, *report);
+  AddRemedies(s, *counted, *report);
   if (!AddScaling(s, module, *counted->program, counted->bound, counted->grid, *report))
     return std::nullopt;
   return std::move(*report);

@@ -55,7 +55,8 @@ struct CommunicationReport {
   int64_t owned_bytes =
       0;                   ///< the most that a rank owns of the tensors that exist at the same time
   int64_t held_bytes = 0;  ///< the most that a rank has of others at the same time
-  std::vector<Remedy> remedies;       ///< declarations with which the ranks send less
+  std::vector<Remedy> remedies;  ///< declarations with which the ranks send less
+  bool has_tried = true;  ///< whether other declarations have been tried, which may take too long
   std::vector<ScalingPoint> scaling;  ///< the predicted times, if --times is given
 };
 

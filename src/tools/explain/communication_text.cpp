@@ -71,6 +71,9 @@ std::string RemarksText(const CommunicationReport& report) {
 }
 
 std::string RemediesText(const CommunicationReport& report) {
+  if (!report.has_tried)
+    return "remark: other declarations were not compared, because that would take too long: use "
+           "smaller sizes or fewer steps\n";
   std::string text;
   for (const Remedy& remedy : report.remedies) {
     bool is_first = text.empty();
@@ -143,6 +146,7 @@ std::string CommunicationJson(const CommunicationReport& report) {
     json["remedies"].push_back({{"tensors", remedy.tensors},
                                 {"placement", remedy.placement},
                                 {"bytes", remedy.sent.bytes}});
+  if (!report.has_tried) json["has_tried_remedies"] = false;
   for (const ScalingPoint& point : report.scaling)
     json["predicted_times"].push_back({{"ranks", point.ranks},
                                        {"seconds", point.seconds},

@@ -115,6 +115,40 @@ void AddLike(const ByEntries& model, const ByEntries& dims, size_t axes, size_t 
   }
 }
 
+/// Returns the groups whose tensors have the same sizes and are distributed in the same way as this one.
+std::vector<size_t> GroupsLike(const DeclaredTensors& declared, const DeclaredTensor& tensor) {
+  std::vector<size_t> groups;
+  for (const DeclaredTensor& other : declared.tensors) {
+    bool is_same = other.dims == tensor.dims && other.by == tensor.by;
+    if (is_same && std::ranges::find(groups, other.group) == groups.end())
+      groups.push_back(other.group);
+  }
+  return groups;
+}
+
+/// Returns the entries without blocks, and with one axis also those of the other dimensions, which no tensor may have yet.
+std::vector<ByEntries> ChangedEntries(const DeclaredTensor& tensor, size_t axes) {
+  ByEntries plain;
+  for (const std::string& entry : tensor.by) plain.emplace_back(SizeOf(entry));
+  std::vector<ByEntries> ways = {plain};
+  if (axes > 1) return ways;
+  for (size_t d = 0; d < tensor.dims.size(); ++d) {
+    ByEntries other(tensor.dims.size(), std::string(kNotDistributed));
+    other[d] = tensor.dims[d];
+    ways.push_back(std::move(other));
+  }
+  return ways;
+}
+
+/// Adds a way to declare the tensors of these groups, unless they are declared in this way.
+void Add(std::vector<size_t> groups, ByEntries by, const DeclaredTensor& tensor,
+         std::vector<Redeclaration>& found) {
+  bool is_less = CountDistributed(by) < std::max<size_t>(1, CountDistributed(tensor.by));
+  Redeclaration other{std::move(groups), std::move(by)};
+  if (!is_less && other.by != tensor.by && std::ranges::count(found, other) == 0)
+    found.push_back(std::move(other));
+}
+
 }  // namespace
 
 std::optional<DeclaredTensors> ReadDeclaredTensors(std::string_view text,
@@ -134,6 +168,10 @@ std::optional<DeclaredTensors> ReadDeclaredTensors(std::string_view text,
   return declared.device.empty() ? std::nullopt : std::optional(std::move(declared));
 }
 
+bool Redeclaration::Changes(const DeclaredTensor& tensor) const {
+  return std::ranges::find(groups, tensor.group) != groups.end();
+}
+
 std::vector<Redeclaration> FindRedeclarations(const DeclaredTensors& declared, size_t axes) {
   std::vector<Redeclaration> found;
   for (const DeclaredTensor& tensor : declared.tensors) {
@@ -142,13 +180,11 @@ std::vector<Redeclaration> FindRedeclarations(const DeclaredTensors& declared, s
       std::vector<ByEntries> ways;
       ByEntries none(tensor.dims.size(), std::string(kNotDistributed));
       AddLike(model.by, tensor.dims, axes, 0, none, ways);
-      for (ByEntries& by : ways) {
-        bool is_less = CountDistributed(by) < std::max<size_t>(1, CountDistributed(tensor.by));
-        Redeclaration other{tensor.group, std::move(by)};
-        if (!is_less && other.by != tensor.by && std::ranges::count(found, other) == 0)
-          found.push_back(std::move(other));
-      }
+      for (ByEntries& by : ways) Add({tensor.group}, std::move(by), tensor, found);
     }
+    if (tensor.by.empty()) continue;
+    for (ByEntries& by : ChangedEntries(tensor, axes))
+      Add(GroupsLike(declared, tensor), std::move(by), tensor, found);
   }
   return found;
 }
@@ -162,7 +198,7 @@ std::string Redeclared(std::string text, const DeclaredTensors& declared,
   std::string placement = " " + PlacementText(declared, redeclaration);
   // From the last one to the first one, so that the places of the others remain the same.
   for (auto tensor = declared.tensors.rbegin(); tensor != declared.tensors.rend(); ++tensor) {
-    if (tensor->group != redeclaration.group) continue;
+    if (!redeclaration.Changes(*tensor)) continue;
     text.replace(tensor->begin, tensor->end - tensor->begin, placement);
   }
   return text;

@@ -27,10 +27,12 @@ struct DeclaredTensors {
   std::string device;
 };
 
-/// Another `by` for the tensors of a group.
+/// Another `by` for the tensors of some groups.
 struct Redeclaration {
-  size_t group = 0;
+  std::vector<size_t> groups;
   std::vector<std::string> by;
+
+  bool Changes(const DeclaredTensor& tensor) const;
 
   bool operator==(const Redeclaration&) const = default;
 };
@@ -38,9 +40,10 @@ struct Redeclaration {
 /// Returns the tensors of a program in this text, or nothing if none of them is distributed.
 std::optional<DeclaredTensors> ReadDeclaredTensors(std::string_view text, std::string_view program);
 
-/// Returns the other ways to declare tensors so that they are distributed like another tensor of the program along the
-/// dimensions whose sizes both have. `axes` is the number of axes of the grid of ranks. A tensor is never distributed along
-/// fewer of them than before, because ranks would do the same work twice.
+/// Returns other ways to declare tensors: a tensor like another one of the program, along the dimensions whose sizes both have;
+/// and all tensors with equal sizes that are distributed in the same way along another dimension, or without blocks. `axes` is
+/// the number of axes of the grid of ranks. A tensor is never distributed along fewer of them than before, because ranks would
+/// do the same work twice.
 std::vector<Redeclaration> FindRedeclarations(const DeclaredTensors& declared, size_t axes);
 
 /// Returns the text in which the tensors are declared in this way.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,10 +10,10 @@
 
 namespace kdl::tools {
 
-/// Another distribution of a tensor with which the ranks of a program send less.
+/// Another distribution of tensors with which the ranks of a program send less.
 struct Remedy {
-  std::vector<std::string> tensors;  ///< more than one if they are swapped
-  std::string placement;             ///< what to write after their types: `on grid by (M, _)`
+  std::vector<std::string> tensors;
+  std::string placement;     ///< what to write after their types: `on grid by (M, _)`
   driver::RankTraffic sent;  ///< what the ranks then send, if all earlier remedies are applied, too
 };
 
@@ -21,9 +22,11 @@ struct Remedy {
 using CountSent = std::function<std::optional<driver::RankTraffic>(const std::string& text)>;
 
 /// Returns declarations with which the ranks of a program send at least a tenth less, each after those before it. They are
-/// found by trying: each tensor is distributed like another one of the program, and what the ranks send then is counted.
-/// `axes` is the number of axes of the grid of ranks. `count` counts for a small number of ranks, and `count_all` for all.
-std::vector<Remedy> FindRemedies(std::string text, const std::string& program, size_t axes,
-                                 const CountSent& count, const CountSent& count_all);
+/// found by trying FindRedeclarations, and counting what the ranks send then. Returns nothing if all of these take too long to
+/// count. `axes` is the number of axes of the grid of ranks, and `bytes` what the ranks send without changes. `count` counts for
+/// a small number of ranks and of iterations, and `count_all` for all.
+std::optional<std::vector<Remedy>> FindRemedies(std::string text, const std::string& program,
+                                                size_t axes, int64_t bytes, const CountSent& count,
+                                                const CountSent& count_all);
 
 }  // namespace kdl::tools
