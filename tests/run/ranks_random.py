@@ -2,8 +2,8 @@
 """Runs random programs over ranks: their results must be those of one host, bit for bit.
 
 Some of the programs compute elements from their neighbors. Others reduce values of which some depend on the blocks of the
-loop, into tensors that keep all, some or none of the loop's variables. Others compute elements in loops over rows or columns,
-which run in panels, or write whole rows or columns. At most 5 % of the programs may be refused.
+loop, into tensors that keep all, some or none of the loop's variables, and may also store elements. Others compute elements in loops
+over rows or columns, which run in panels, write whole rows or columns, or read elements that they write. At most 5 % of the programs may be refused.
 
 tests/run/ranks_random.py                # a random selection of programs, which changes every day
 tests/run/ranks_random.py --programs 200
@@ -167,6 +167,31 @@ export program rows(x: in f32[M, N], y: out f32[M, N], s: i64) {{
 """
 
 
+def updated(draw, shape):
+    """Returns a program whose launches read elements that they write."""
+    by = draw_distributions(draw, shape, 2)
+    update = draw.choice(["u[i, j] = 0.5 * u[i, j] + {};", "u[i, j] += {};", "u[i, j] = {} where u[i, j] > 0.0;",
+                          "u[i, j] = if u[i, j] > v[i, j] then u[i, j] - v[i, j] else {}; v[i, j] = u[i, j] * 0.25;"])
+    two = "v[" in update
+    return f"""
+kernel update(s: i64, x: in f32[M, N], u: inout f32[M, N]{", v: inout f32[M, N]" if two else ""}) {{
+    spmd for i in M by {draw.choice([1, 4, 7])}, j in N by {draw.choice([3, 8])} {{ {update.format(draw_read(draw, "x", "i", "j"))} }}
+}}
+export program whole(x: in f32[M, N], y: out f32[M, N], s: i64) {{
+    let a: f32[M, N] on grid by {by[0]};
+    let b: f32[M, N] on grid by {by[1]};
+    let c: f32[M, N] on grid by {by[1]} = 0.25;
+    copy(x, a);
+    copy(x, b);
+    for t in 0..3 {{
+        spmd update(s + t, a, b{", c" if two else ""});
+        {draw.choice(["copy(b, a);", "copy(c, a);", "swap(b, c);"])}
+    }}
+    copy(b, y);
+}}
+"""
+
+
 class Reductions:
     """Draws a program that reduces a matrix into several tensors in one loop."""
 
@@ -222,6 +247,11 @@ class Reductions:
         loop = ", ".join(f"{name} in {sizes[name]} by {self.blocks[name]}" for name in order)
         params = "".join(f", {name}: {direction} {type_}" for name, type_, direction, _, _ in self.targets)
         names = [name for name, *_ in self.targets]
+        also_stores = "k" not in self.blocks and self.draw.random() < 0.4
+        if also_stores:
+            body += f"\n        y[i, j] = {draw_read(self.draw, 'x', 'i', 'j')} - 0.5 * z[i, j];"
+            params += ", y: out f32[M, N]"
+        moved = "" if also_stores else "\n        spmd moved(a, b, c);"
         lets = "\n    ".join(f"let own_{name}: {type_}{by}{first};" for name, type_, _, by, first in self.targets)
         copies = "\n    ".join(f"copy(own_{name}, {name});" for name in names)
         return f"""
@@ -241,8 +271,7 @@ export program whole(x: in f32[M, N], w: in f32[5], {", ".join(f"{name}: out {ty
     copy(x, a);
     copy(x, b);
     for t in 0..2 {{
-        spmd reduced(s, a, b, w, {", ".join(f"own_{name}" for name in names)});
-        spmd moved(a, b, c);
+        spmd reduced(s, a, b, w, {", ".join(f"own_{name}" for name in names)}{", c" if also_stores else ""});{moved}
         swap(a, c);
     }}
     {copies}
@@ -253,7 +282,7 @@ export program whole(x: in f32[M, N], w: in f32[5], {", ".join(f"{name}: out {ty
 def check_program(draw, number, folder):
     """Returns whether a random program is refused."""
     shape = draw.choice(SHAPES)
-    make = draw.choice([computed, looped, row_by_row, lambda *how: Reductions(*how).program()])
+    make = draw.choice([computed, looped, row_by_row, updated, lambda *how: Reductions(*how).program()])
     body = make(draw, shape)
     ranks = math.prod(map(int, shape.split(","))) if shape else draw.randint(2, 6)
     file = folder / "random.kdl"
