@@ -16,11 +16,11 @@ static int64_t bytes_of(int64_t elements, MPI_Datatype type) {
   return elements * bytes;
 }
 
-// Before a program sends elements, its processes compare its arguments, which twins take for granted. These messages, with the tag 0 on
-// a communicator of their own, are not counted.
+// Before a program sends elements, its processes compare its arguments, and at its end, whether one has failed. Twins take both for
+// granted. These messages, with the tags 0 and 1 on a communicator of their own, are not counted.
 int MPI_Isend(const void* data, int elements, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  if (tag != 0 || comm == MPI_COMM_WORLD) count(1, bytes_of(elements, type));
+  if (tag > 1 || comm == MPI_COMM_WORLD) count(1, bytes_of(elements, type));
   return PMPI_Isend(data, elements, type, to, tag, comm, request);
 }
 
