@@ -19,8 +19,8 @@ struct ChangedText {
   int64_t bytes = 0;
 };
 
-/// Returns whether one declaration is worth changing for this: a tenth of the bytes.
-bool IsMuchLess(int64_t bytes, int64_t than) { return bytes < than - than / 10; }
+/// Returns whether `bytes` is at least a tenth less than `than`.
+bool IsMuchLess(int64_t bytes, int64_t than) { return bytes <= than - than / 10; }
 
 std::vector<std::string> NamesOf(const DeclaredTensors& declared, const Redeclaration& other) {
   std::vector<std::string> names;
